@@ -36,6 +36,7 @@ pub const TOOLS: &[Tool] = &[
     tools::forecast::TOOL,
     tools::check_trace::TOOL,
     tools::explain_trace::TOOL,
+    tools::cut_trace::TOOL,
     tools::compare_traces::TOOL,
 ];
 

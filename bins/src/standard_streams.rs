@@ -33,7 +33,7 @@ impl Stream {
     }
 }
 
-const OUTPUTS: [&str; 20] = [
+const OUTPUTS: [&str; 21] = [
     "conflicts",
     "csv",
     "dump-outputs",
@@ -49,6 +49,7 @@ const OUTPUTS: [&str; 20] = [
     "plan-out",
     "repair",
     "report",
+    "rest",
     "result-csv",
     "result-json",
     "results",

@@ -74,6 +74,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("compare-traces", &["--trace1", "a.json", "--trace2"]),
         ("compute-m6", &["--tc-trace", "a.json", "--forward-csv"]),
         ("cut-forward-pass", &[]),
+        ("cut-trace", &[]),
         ("diff-databases", &["db"]),
         ("evaluate-database", &["--database-path"]),
         ("explain-prediction", &["--tc-trace", "a.json", "--forward-csv"]),

@@ -193,7 +193,7 @@ fn no_progress_is_shown_to_those_who_want_none() -> TestResult {
 }
 
 /// What tools print by default about the shipped inputs.
-const SCREENS: [&str; 25] = [
+const SCREENS: [&str; 26] = [
     "audit-coverage first-database/database first-database/trace.json",
     "audit-coverage first-database/database first-database/trace.json --suggest 3",
     "check-database first-database/database",
@@ -204,6 +204,7 @@ const SCREENS: [&str; 25] = [
     "compare-traces gpu-traces/mi300x.json gpu-traces/h100.json",
     "compare-traces gpu-traces/shapes-a100.json gpu-traces/shapes-h100.json",
     "cut-forward-pass scenarios/qwen3_32b_decode/forward_pass.csv --list",
+    "cut-trace gpu-traces/h100.json",
     "diff-databases first-database/database demo-database/HOST_CPU/demo --workload first-database/trace.json",
     "evaluate-database first-database/database",
     "explain-prediction scenarios/deepseek_v3_prefill/trace.json scenarios/deepseek_v3_prefill/forward_pass.csv",
@@ -222,10 +223,9 @@ const SCREENS: [&str; 25] = [
 ];
 
 /// Tools whose text is that of an original, byte for byte, and those that print a line about the files which they write.
-const WITHOUT_SCREEN: [&str; 18] = [
+const WITHOUT_SCREEN: [&str; 17] = [
     "bundle-reports",
     "compute-m6",
-    "cut-trace",
     "export-database",
     "fill-fia-runtime-metadata",
     "generate-comm-microbench",

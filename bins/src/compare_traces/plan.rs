@@ -90,8 +90,8 @@ impl Common {
             unwindowed: self.unwindowed,
             collective_kinds: true,
             accept: self.accept.clone(),
-            alone: false,
             threads,
+            ..LoadOptions::default()
         }
     }
 

@@ -1,16 +1,23 @@
 //! Where the time of one trace goes.
 
 use crate::comparison::usable_cores;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, print_escaped, run};
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
+use perfdb_doctor::Code;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::one_trace;
+use perfdb_report::pages::one_trace_page;
+use perfdb_trace::timeline::Target;
 use perfdb_tracediff::{
-    KindOfStep, LoadOptions, OneTrace, PhaseFilter, Selection, Trace, explain, kinds, open_devices,
+    KindOfStep, LoadOptions, OneTrace, PhaseFilter, Selection, Trace, explain, kinds, open_devices, tracks,
 };
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -32,9 +39,9 @@ pub const TOOL: Tool = Tool {
     after_help = "\
 Examples:
   explain-trace trace.json.gz
-  explain-trace --json trace.json.gz > report.json
-  explain-trace --phase decode --max-bytes 2000 trace.json.gz
-  explain-trace --testlist shapes.jsonl trace.json.gz
+  explain-trace trace.json.gz -o report.json -o report.html
+  explain-trace trace.json.gz --phase decode --max-bytes 2000
+  explain-trace trace.json.gz --testlist shapes.jsonl --trace-out steps.json.gz
 
 Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
@@ -42,21 +49,25 @@ struct Arguments {
     /// Trace of a GPU profiler, gzip or not
     trace: PathBuf,
 
-    /// Form of the answer
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    /// Form of the answer; else the suffix of its file says it, and on the screen it is text
+    #[arg(long, value_enum)]
+    format: Option<Form>,
 
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Write the answer to FILE
+    /// Write FILE as .json .csv .md .html .parquet .txt; repeatable
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Vec<PathBuf>,
 
     /// Make the answer at most N bytes long, most important first; at least 512
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(512..))]
     max_bytes: Option<u64>,
+
+    /// Take annotations that match a regular expression as steps
+    #[arg(long, value_name = "REGEX")]
+    steps: Option<String>,
 
     /// Look at one step: its name, its number from 0, or all
     #[arg(long, value_name = "NAME|INDEX|all")]
@@ -74,6 +85,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     devices: Option<PathBuf>,
 
+    /// Codes of check-trace findings to accept
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = codes())]
+    accept: Vec<String>,
+
     /// List at most N names of kernels, and at most N operators with --testlist
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -81,6 +96,10 @@ struct Arguments {
     /// Also write the operators that matter with their shapes and counts, as JSON lines
     #[arg(long, value_name = "FILE")]
     testlist: Option<PathBuf>,
+
+    /// Also write steps, parts of the time and layers as a trace for Perfetto; gzip if the name ends in .gz
+    #[arg(long, value_name = "FILE")]
+    trace_out: Option<PathBuf>,
 }
 
 /// Form of the answer.
@@ -92,8 +111,27 @@ enum Form {
     Json,
     /// Tables for a comment.
     Markdown,
+    /// A page that needs no network.
+    Html,
     /// A row per step.
     Csv,
+    /// A row per step; needs a file.
+    Parquet,
+}
+
+impl Form {
+    /// What the suffix of a file asks for.
+    fn of(path: &Path) -> Option<Form> {
+        Some(match path.extension()?.to_str()? {
+            "json" => Form::Json,
+            "md" => Form::Markdown,
+            "html" => Form::Html,
+            "csv" => Form::Csv,
+            "parquet" => Form::Parquet,
+            "txt" => Form::Text,
+            _ => return None,
+        })
+    }
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -101,11 +139,30 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let form = if arguments.json { Form::Json } else { arguments.format };
-    let outputs = [&arguments.output, &arguments.testlist].into_iter().flatten();
+    let chosen = if arguments.json { Some(Form::Json) } else { arguments.format };
+    let outputs = arguments.output.iter().chain(&arguments.testlist).chain(&arguments.trace_out);
     let inputs = [Some(&arguments.trace), arguments.capture.as_ref(), arguments.devices.as_ref()];
     refuse_inputs(outputs.map(PathBuf::as_path), inputs.into_iter().flatten().map(PathBuf::as_path))?;
-    let options = LoadOptions { alone: true, threads: usable_cores(), ..LoadOptions::default() };
+    let form_of = |path: &PathBuf| chosen.or_else(|| Form::of(path)).unwrap_or(Form::Text);
+    let files: Vec<(Form, &PathBuf)> = arguments.output.iter().map(|path| (form_of(path), path)).collect();
+    let tables = files.iter().filter(|(form, _)| *form == Form::Parquet);
+    // A program that does not write them says so before there is any work.
+    let mut tables =
+        tables.map(|(_, path)| TableFile::of(TOOL.name, path)).collect::<Result<Vec<_>, _>>()?.into_iter().peekable();
+    if files.is_empty() && chosen == Some(Form::Parquet) {
+        return Err(Failure::usage("--format parquet needs --output FILE"));
+    }
+    if arguments.max_bytes.is_some() && (chosen == Some(Form::Parquet) || tables.len() > 0) {
+        return Err(Failure::usage("--max-bytes bounds no Parquet file"));
+    }
+    let options = LoadOptions {
+        alone: true,
+        pieces: arguments.trace_out.is_some(),
+        steps: arguments.steps.clone(),
+        accept: arguments.accept.iter().filter_map(|name| name.parse().ok()).collect(),
+        threads: usable_cores(),
+        ..LoadOptions::default()
+    };
     let trace = Trace::open_with_capture(&arguments.trace, arguments.capture.as_deref(), &options)?;
     let devices = arguments.devices.as_deref().map(open_devices).transpose()?.unwrap_or_default();
     let mut selection = Selection { phase: arguments.phase, rows: None, top: Some(arguments.top), devices };
@@ -114,21 +171,41 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         selection.rows = Some(rows_of(&one, step)?);
         one = explain(&trace, &selection)?;
     }
-    let answer = answer(&trace, &one, &selection, form, arguments.max_bytes)?;
+    let limit = arguments.max_bytes.map_or(usize::MAX, |bytes| bytes.try_into().unwrap_or(usize::MAX));
+    let answer = Answer { trace: &trace, one: &one, selection: &selection, limit };
     let mut written = Vec::new();
     if let Some(path) = &arguments.testlist {
         written.push(Staged::with(path, one_trace::testlist(&one, arguments.top).as_bytes(), Parents::MustExist)?);
     }
-    match &arguments.output {
-        Some(path) => written.push(Staged::with(path, answer.as_bytes(), Parents::MustExist)?),
-        None => print_escaped(&answer)?,
+    if let Some(path) = &arguments.trace_out {
+        written.push(stage_tracks(path, &one_trace::tracks(&tracks(&trace, &selection)?))?);
+    }
+    for (form, path) in files {
+        written.push(match (form, tables.next_if(|_| form == Form::Parquet)) {
+            (_, Some(table)) => table.stage(perfdb_report::tables::steps(&one))?,
+            (form, None) => Staged::with(path, answer.shown(form)?.as_bytes(), Parents::MustExist)?,
+        });
+    }
+    if arguments.output.is_empty() {
+        print_escaped(&answer.shown(chosen.unwrap_or(Form::Text))?)?;
     }
     commit(written)?;
     Ok(Status::Success)
 }
 
+fn codes() -> PossibleValuesParser {
+    PossibleValuesParser::new(Code::ALL.iter().map(|code| code.name()))
+}
+
+fn stage_tracks(path: &Path, text: &str) -> Result<Staged, Failure> {
+    let unwritten = |error: io::Error| Failure::lines(vec![format!("{}: {error}", path.display())]);
+    let mut out = Target::of_name(path, Staged::create(path, Parents::MustExist)?);
+    out.write_all(text.as_bytes()).map_err(unwritten)?;
+    out.finish().map_err(unwritten)
+}
+
 /// Rows of the step of that name or number.
-fn rows_of(one: &OneTrace, step: &str) -> Result<Vec<usize>, Failure> {
+pub(super) fn rows_of(one: &OneTrace, step: &str) -> Result<Vec<usize>, Failure> {
     let named = |row: &usize| one.steps[*row].name.as_deref() == Some(step);
     let mut rows: Vec<usize> = (0..one.steps.len()).filter(named).collect();
     if rows.is_empty() {
@@ -143,31 +220,47 @@ fn rows_of(one: &OneTrace, step: &str) -> Result<Vec<usize>, Failure> {
     Ok(rows)
 }
 
-fn answer(
-    trace: &Trace,
-    one: &OneTrace,
-    selection: &Selection,
-    form: Form,
-    max_bytes: Option<u64>,
-) -> Result<String, Failure> {
-    let limit = max_bytes.map_or(usize::MAX, |bytes| bytes.try_into().unwrap_or(usize::MAX));
-    let json = |one: &OneTrace| serde_json::to_string(one).unwrap_or_default() + "\n";
-    match form {
-        Form::Json => Ok(one_trace::bounded_json(one, limit, json)),
-        Form::Csv => Ok(one_trace::bounded_lines(one, limit, one_trace::csv)),
-        Form::Text | Form::Markdown => {
-            let kinds = kinds(one);
-            let (shown, lines) = match (kinds.as_slice(), &selection.rows) {
-                ([most, _, ..], None) => {
-                    let one = explain(trace, &Selection { rows: Some(most.rows.clone()), ..selection.clone() })?;
-                    let lines = first_lines(&one, &kinds);
-                    (one, lines)
-                }
-                _ => (one.clone(), vec![one.verdict.clone()]),
-            };
-            let render = if form == Form::Text { one_trace::text } else { one_trace::markdown };
-            Ok(one_trace::bounded_lines(&shown, limit, |one| render(one, &lines)))
+/// What is shown in any form.
+struct Answer<'a> {
+    trace: &'a Trace,
+    one: &'a OneTrace,
+    selection: &'a Selection,
+    /// Bytes at most.
+    limit: usize,
+}
+
+impl Answer<'_> {
+    fn shown(&self, form: Form) -> Result<String, Failure> {
+        let Answer { trace, one, limit, .. } = *self;
+        match form {
+            Form::Json => Ok(one_trace::bounded_json(one, limit)),
+            Form::Csv | Form::Parquet => Ok(one_trace::bounded_csv(one, limit)),
+            Form::Text | Form::Markdown | Form::Html => {
+                let (shown, lines) = self.most_time()?;
+                Ok(match form {
+                    Form::Text => one_trace::bounded_text(&shown, &lines, limit),
+                    Form::Markdown => one_trace::bounded_markdown(&shown, &lines, limit),
+                    _ => {
+                        let page = one_trace_page(one, provenance(TOOL.name, [("explained", trace.path())]));
+                        one_trace::bounded_html(&page, &shown, &lines, limit)?
+                    }
+                })
+            }
         }
+    }
+
+    /// The kind of step with most time, and the first lines about it.
+    fn most_time(&self) -> Result<(OneTrace, Vec<String>), Failure> {
+        let kinds = kinds(self.one);
+        Ok(match (kinds.as_slice(), &self.selection.rows) {
+            ([most, _, ..], None) => {
+                let selection = Selection { rows: Some(most.rows.clone()), ..self.selection.clone() };
+                let one = explain(self.trace, &selection)?;
+                let lines = first_lines(&one, &kinds);
+                (one, lines)
+            }
+            _ => (self.one.clone(), vec![self.one.verdict.clone()]),
+        })
     }
 }
 

@@ -67,7 +67,7 @@ impl Random {
     ///
     /// When `limit` is zero.
     pub fn below(&mut self, limit: u64) -> u64 {
-        assert!(limit > 0, "there is no number below zero");
+        assert!(limit > 0, "the limit must be above zero");
         let bits = u64::BITS - limit.leading_zeros();
         loop {
             let number = self.bits(bits);
@@ -83,7 +83,7 @@ impl Random {
     ///
     /// When `limit` is zero.
     pub fn big_below(&mut self, limit: &BigUint) -> BigUint {
-        assert!(limit.bits() > 0, "there is no number below zero");
+        assert!(limit.bits() > 0, "the limit must be above zero");
         let bits = u32::try_from(limit.bits()).unwrap_or(u32::MAX);
         loop {
             let number = self.big_bits(bits);

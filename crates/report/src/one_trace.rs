@@ -1,10 +1,17 @@
 //! Where the time of one trace goes: text, Markdown, CSV and bounded JSON.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+mod bounded;
+mod list;
+mod tracks;
+
+pub use bounded::{bounded_csv, bounded_html, bounded_json, bounded_markdown, bounded_text};
+pub use list::steps;
+pub use tracks::tracks;
+
 use crate::tracediff::push_record;
-use perfdb_tracediff::{OneTrace, OperatorRow};
+use perfdb_tracediff::{Advice, ClassRow, OneTrace, OperatorRow};
 
 /// Columns of the text at most.
 const WIDTH: usize = 120;
@@ -18,7 +25,11 @@ pub fn text(one: &OneTrace, lines: &[String]) -> String {
     out.push(about(one));
     out.extend(left_out(one));
     out.push(String::new());
-    let what = if one.step_count == 0 { "whole trace" } else { "step" };
+    let what = match one.steps.len() {
+        _ if one.step_count == 0 => "whole trace".to_owned(),
+        1 => "step".to_owned(),
+        steps => format!("step (mean of {steps})"),
+    };
     out.push(format!("{:<27}{:>11}{:>9}", "WHERE THE TIME GOES", "ms", "share"));
     for (name, ms) in parts(one) {
         out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %", percent(ms, one.per_step_ms)));
@@ -27,7 +38,7 @@ pub fn text(one: &OneTrace, lines: &[String]) -> String {
     out.push(String::new());
     out.push(format!("{:<27}{:>11}{:>9}{:>10}   (own time)", "BY CLASS", "ms", "share", "kernels"));
     for (name, ms, kernels) in classes(one) {
-        out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %{kernels:>10}", percent(ms, one.per_step_ms)));
+        out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %{:>10}", percent(ms, one.per_step_ms), count(kernels)));
     }
     if !one.operators.is_empty() {
         out.push(String::new());
@@ -42,7 +53,8 @@ pub fn text(one: &OneTrace, lines: &[String]) -> String {
         out.push(format!("LAYERS  {} layers of {:.3} ms each: {}", layers.count, layers.per_layer_ms, rows.join(", ")));
     }
     for (number, advice) in one.next.iter().enumerate() {
-        out.push(format!("{}  {}. {}", if number == 0 { "NEXT" } else { "    " }, number + 1, advice.text));
+        let before = format!("{}  {}. ", if number == 0 { "NEXT" } else { "    " }, number + 1);
+        out.extend(two_lines(&before, &advised(advice)));
     }
     out.iter().map(|line| cut(line, WIDTH) + "\n").collect()
 }
@@ -60,7 +72,7 @@ pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
     out.push_str("\n| Class | ms | share | kernels |\n|---|---:|---:|---:|\n");
     for (name, ms, kernels) in classes(one) {
         let share = percent(ms, one.per_step_ms);
-        let _ = writeln!(out, "| {} | {ms:.3} | {share:.1} % | {kernels} |", escaped(&name));
+        let _ = writeln!(out, "| {} | {ms:.3} | {share:.1} % | {} |", escaped(&name), count(kernels));
     }
     if !one.operators.is_empty() {
         out.push_str("\n| Operator | shapes | calls | ms | % of roof |\n|---|---|---:|---:|---:|\n");
@@ -68,12 +80,13 @@ pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
     for row in one.operators.iter().take(OPERATORS) {
         let shapes = cut(row.shapes.as_deref().unwrap_or(""), 200);
         let roof = row.percent_of_roof.map_or_else(String::new, |part| format!("{part:.0}"));
-        let ms = row.total_ms / steps(one);
+        let ms = row.total_ms / per_step(one);
         let name = escaped(&row.operator);
-        let _ = writeln!(out, "| {name} | {} | {} | {ms:.3} | {roof} |", escaped(&shapes), row.calls);
+        let calls = count(row.calls as f64 / per_step(one));
+        let _ = writeln!(out, "| {name} | {} | {calls} | {ms:.3} | {roof} |", escaped(&shapes));
     }
     for (number, advice) in one.next.iter().enumerate() {
-        let _ = writeln!(out, "{}{}. {}", if number == 0 { "\n" } else { "" }, number + 1, escaped(&advice.text));
+        let _ = writeln!(out, "{}{}. {}", if number == 0 { "\n" } else { "" }, number + 1, escaped(&advised(advice)));
     }
     out
 }
@@ -115,68 +128,12 @@ pub fn testlist(one: &OneTrace, top: usize) -> String {
     one.operators.iter().take(top).map(line).collect()
 }
 
-/// Text, Markdown or CSV of at most N bytes: lists are cut first, then whole lines from the end.
-pub fn bounded_lines(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
-    let mut text = bounded(one, bytes, shown);
-    while text.len() > bytes {
-        let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |end| end + 1);
-        text.truncate(end);
-    }
-    text
-}
-
-/// JSON of at most N bytes: lists are cut first; where that is not enough, the verdict and the parts remain.
-pub fn bounded_json(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
-    let text = bounded(one, bytes, shown);
-    if text.len() <= bytes {
-        return text;
-    }
-    let least = serde_json::json!({
-        "format_version": one.format_version, "verdict": one.verdict, "elapsed_ms": one.elapsed_ms,
-        "parts_ms": one.parts_ms, "truncated": {"others": 1},
-    });
-    format!("{least}\n")
-}
-
-/// Makes lists shorter until `shown` has at most N bytes; what is least important goes first.
-fn bounded(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
-    let mut one = one.clone();
-    let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
-    loop {
-        let text = shown(&one);
-        if text.len() <= bytes {
-            return text;
-        }
-        let layers = one.layers.as_mut().map(|layers| &mut layers.rows);
-        let halved = halve("operators", &mut one.operators, &mut left_out)
-            || halve("top_kernels", &mut one.top_kernels, &mut left_out)
-            || halve("classes", &mut one.classes, &mut left_out)
-            || layers.is_some_and(|rows| halve("layers", rows, &mut left_out))
-            || halve("steps", &mut one.steps, &mut left_out)
-            || halve("next", &mut one.next, &mut left_out);
-        one.truncated = Some(left_out.clone());
-        if !halved {
-            return text;
-        }
-    }
-}
-
-fn halve<T>(name: &'static str, rows: &mut Vec<T>, left_out: &mut BTreeMap<&'static str, usize>) -> bool {
-    if rows.is_empty() {
-        return false;
-    }
-    let kept = rows.len() / 2;
-    *left_out.entry(name).or_default() += rows.len() - kept;
-    rows.truncate(kept);
-    true
-}
-
 fn about(one: &OneTrace) -> String {
     let codes = if one.trust == "high" { String::new() } else { format!(" ({})", one.trust_reasons.join(", ")) };
     let file = one.file.rsplit('/').next().unwrap_or(&one.file);
     let steps = match (one.step_count, one.steps.first().and_then(|step| step.name.as_deref())) {
         (0, _) => "no steps".to_owned(),
-        (1, Some(name)) => format!("1 step ({name})"),
+        (1, Some(name)) => format!("1 step ({})", cut(name, 40)),
         (count, _) => format!("{count} steps"),
     };
     let devices = if one.devices == 1 { String::new() } else { format!(" on {} devices", one.devices) };
@@ -194,7 +151,7 @@ fn left_out(one: &OneTrace) -> Option<String> {
     })
 }
 
-fn steps(one: &OneTrace) -> f64 {
+fn per_step(one: &OneTrace) -> f64 {
     (one.step_count.max(1) * one.devices) as f64
 }
 
@@ -211,17 +168,39 @@ fn parts(one: &OneTrace) -> [(&'static str, f64); 5] {
         ("host late", parts.host_late_ms),
         ("device idle", parts.device_idle_ms),
     ];
-    all.map(|(name, ms)| (name, ms / steps(one)))
+    all.map(|(name, ms)| (name, ms / per_step(one)))
+}
+
+/// What to do, and what it saves at most.
+fn advised(advice: &Advice) -> String {
+    match advice.saves_at_most_ms {
+        Some(ms) => format!("{}; saves at most {ms:.3} ms", advice.text),
+        None => advice.text.clone(),
+    }
+}
+
+/// A text on one line, or on two where it is too long for one.
+fn two_lines(before: &str, text: &str) -> Vec<String> {
+    let width = WIDTH - before.chars().count();
+    let Some((end, _)) = text.char_indices().nth(width) else { return vec![format!("{before}{text}")] };
+    let end = text[..end].rfind(' ').unwrap_or(end);
+    vec![format!("{before}{}", &text[..end]), format!("{:9}{}", "", text[end..].trim_start())]
+}
+
+/// A number of kernels or calls per step.
+fn count(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.1}") }
 }
 
 /// Name, own time per step and kernels per step; the last row is of all others.
-fn classes(one: &OneTrace) -> Vec<(String, f64, u64)> {
-    let mut rows: Vec<(String, f64, u64)> =
-        one.classes.iter().map(|row| (row.class.clone(), row.own_ms / steps(one), row.kernels)).collect();
+fn classes(one: &OneTrace) -> Vec<(String, f64, f64)> {
+    let steps = per_step(one);
+    let row = |row: &ClassRow| (row.class.clone(), row.own_ms / steps, row.kernels as f64 / steps);
+    let mut rows: Vec<(String, f64, f64)> = one.classes.iter().map(row).collect();
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rows.len() > CLASSES {
         let rest = rows.split_off(CLASSES - 1);
-        let sum = rest.iter().fold((0.0, 0), |sum, row| (sum.0 + row.1, sum.1 + row.2));
+        let sum = rest.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.1, sum.1 + row.2));
         rows.push((format!("{} others", rest.len()), sum.0, sum.1));
     }
     rows
@@ -229,11 +208,12 @@ fn classes(one: &OneTrace) -> Vec<(String, f64, u64)> {
 
 fn operator(one: &OneTrace, row: &OperatorRow) -> String {
     let roof = row.percent_of_roof.map_or_else(String::new, |part| format!("{part:.0} %"));
-    let (ms, share) = (row.total_ms / steps(one), 100.0 * row.share);
+    let (ms, share) = (row.total_ms / per_step(one), 100.0 * row.share);
     let name = cut(&row.operator, 26);
     let (shapes, types) = (row.shapes.as_deref().unwrap_or(""), row.types.as_deref().unwrap_or(""));
     let bound = row.bound.unwrap_or("");
-    format!("{name:<27}{:>11}{ms:>9.3}{share:>7.1} %{roof:>8}  {bound:<8} {shapes} {types}", row.calls)
+    let calls = count(row.calls as f64 / per_step(one));
+    format!("{name:<27}{calls:>11}{ms:>9.3}{share:>7.1} %{roof:>8}  {bound:<8} {shapes} {types}")
 }
 
 /// At most N characters, on one line.

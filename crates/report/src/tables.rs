@@ -2,9 +2,11 @@
 //! rounded, and texts are as they are.
 
 mod events;
+mod steps;
 mod traces;
 
 pub use events::{EventBatch, EventColumns};
+pub use steps::steps;
 pub use traces::{kernel_columns, layers, operations};
 
 use crate::ledger::NamedExplanation;

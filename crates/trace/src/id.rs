@@ -106,6 +106,11 @@ impl IdTable {
         text.and_then(|text| text.get(1..)).unwrap_or_default().to_owned()
     }
 
+    /// An id as text: a small integer by its digits, everything else as [`IdTable::shown`].
+    pub fn name(&self, id: Id) -> String {
+        id.number().map_or_else(|| self.shown(id), |number| number.to_string())
+    }
+
     /// True when every id stands for itself.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()

@@ -29,6 +29,7 @@
 
 pub mod blocks;
 pub mod chrome;
+pub mod cut;
 pub mod error;
 pub mod id;
 pub mod json;

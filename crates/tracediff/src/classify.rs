@@ -34,6 +34,8 @@ pub struct Operation {
 
 /// Class of kernels no rule knows.
 pub(crate) const OTHER: &str = "Other";
+/// Replays of graphs whose kernels were not recorded.
+pub(crate) const CUDA_GRAPH: &str = "CUDA Graph";
 /// Class of attention kernels under the default rules.
 pub(crate) const ATTENTION: &str = "Attention";
 /// Class of state-space kernels under the default rules.

@@ -69,7 +69,7 @@ pub struct OperationVerdict {
 /// What can be said of a difference of trace 2 from trace 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// `slower`, `faster`, `same` or `cannot tell`.
+    /// The name of a verdict of [`perfdb_model::statistics`].
     pub verdict: &'static str,
     /// What is compared: time per `pass`, per `step`, or per `call` where passes are not known.
     pub per: &'static str,

@@ -6,6 +6,7 @@ use perfdb_pycompat::value::Value;
 use serde::Serialize;
 
 use crate::rules::DeviceRule;
+use crate::time::{Picoseconds, picoseconds};
 
 /// Vendor of the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -53,10 +54,30 @@ pub(crate) struct Members {
     device_properties: Option<Value>,
     roctracer: bool,
     rocprofiler: bool,
+    cut: Option<Value>,
+}
+
+/// The windows of a device that a cut trace stands for, ascending; where there are none, it stands for all of it.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct CutWindows(Vec<(Picoseconds, Picoseconds)>);
+
+impl CutWindows {
+    /// Whether something that starts then is behind a window and in no other one: it only shows what came next.
+    pub(crate) fn leave_out(&self, start: Picoseconds) -> bool {
+        let behind = self.0.partition_point(|(from, _)| *from <= start);
+        behind.checked_sub(1).is_some_and(|at| start >= self.0[at].1)
+    }
+
+    /// Where windows end that no other one follows at once.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Picoseconds> + '_ {
+        let followed = |end: Picoseconds| self.0.iter().any(|(start, _)| *start == end);
+        self.0.iter().map(|(_, end)| *end).filter(move |end| *end != Picoseconds::MAX && !followed(*end))
+    }
 }
 
 /// Names of the members in the file.
-pub(crate) const MEMBERS: [&str; 3] = ["deviceProperties", "roctracer_version", "rocprofiler_version"];
+pub(crate) const MEMBERS: [&str; 4] =
+    ["deviceProperties", "roctracer_version", "rocprofiler_version", perfdb_trace::cut::MEMBER];
 
 impl Members {
     /// Takes one member; `truthy` is whether it is present and neither zero nor empty.
@@ -65,6 +86,7 @@ impl Members {
             "deviceProperties" => self.device_properties = value,
             "roctracer_version" => self.roctracer = truthy,
             "rocprofiler_version" => self.rocprofiler = truthy,
+            perfdb_trace::cut::MEMBER => self.cut = value,
             _ => {}
         }
     }
@@ -72,6 +94,27 @@ impl Members {
     /// Whether the trace describes its device.
     pub(crate) fn has_properties(&self) -> bool {
         self.first().is_some()
+    }
+
+    /// The windows of each device that a cut trace stands for; none of a device that it does not name.
+    pub(crate) fn cut_windows(&self, devices: &[String]) -> Vec<CutWindows> {
+        let mut found = vec![CutWindows::default(); devices.len()];
+        let Some(Value::Dict(cut)) = &self.cut else { return found };
+        let Some(Value::List(windows)) = cut.get("windows") else { return found };
+        for window in windows {
+            let Value::Dict(window) = window else { continue };
+            let text = |key: &str| match window.get(key) {
+                Some(Value::Text(text)) => Some(text.as_str()),
+                _ => None,
+            };
+            let device = devices.iter().position(|device| Some(device.as_str()) == text("device"));
+            let Some(device) = device else { continue };
+            let time = |key: &str| text(key).and_then(|time| picoseconds(time.as_bytes()));
+            let (start, end) = (time("start_us"), time("end_us"));
+            found[device].0.push((start.unwrap_or(Picoseconds::MIN), end.unwrap_or(Picoseconds::MAX)));
+        }
+        found.iter_mut().for_each(|windows| windows.0.sort_unstable());
+        found
     }
 
     fn first(&self) -> Option<&indexmap::IndexMap<String, Value>> {

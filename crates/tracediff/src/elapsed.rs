@@ -372,7 +372,8 @@ impl<'a> Compared<'a> {
         let devices = self.devices as f64;
         let elapsed = self.parts.total();
         let first = self.timeline.windows.iter().map(|window| window.start).min().unwrap_or(0);
-        let lead = self.timeline.windows.iter().filter(|window| window.pass.is_none());
+        let windows = self.timeline.windows.chunk_by(|a, b| a.device == b.device);
+        let lead = windows.filter_map(|windows| windows.first()).filter(|window| window.pass.is_none());
         let unknown: Picoseconds = self.windows.iter().map(|window| window.unknown_launch).sum();
         TraceElapsed {
             elapsed_ms: milliseconds(elapsed) / devices,

@@ -46,6 +46,16 @@ pub enum Error {
         /// Phases that exist, with their number of kernels.
         found: String,
     },
+    /// No annotation matches the pattern of steps.
+    #[error("{}: no steps match {pattern:?}: {}", shown(path), perfdb_files::escape::one_line(reason))]
+    NoSteps {
+        /// File.
+        path: PathBuf,
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it, or which annotations there are.
+        reason: String,
+    },
     /// A YAML file is not what it should be.
     #[error("{}: {reason}", shown(path))]
     Yaml {

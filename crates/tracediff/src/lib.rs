@@ -100,8 +100,8 @@ pub use legacy::aligned_result::{
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 pub use load::LoadOptions;
 pub use one_trace::{
-    Advice, ClassRow, CopyCount, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow, LeadRow, OneTrace, OperatorRow,
-    Selection, StepRow, explain, kinds,
+    Advice, ClassRow, CopyCount, DeviceTracks, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow, LeadRow, OneTrace,
+    OperatorRow, Selection, Slice, StepRow, explain, kinds, piece, tracks,
 };
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use regression::{Baseline, Regression};

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use perfdb_doctor::{Code, Collector, Kind, Report, Selection};
 use perfdb_files::escape::shown;
+use regex::Regex;
 
 use crate::classify::Registry;
 use crate::columns::Columns;
@@ -33,6 +34,9 @@ use crate::structure::{Sources, Structure};
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
 
+/// Names of annotations that an error lists.
+const ANNOTATIONS: usize = 10;
+
 /// How a trace is loaded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadOptions {
@@ -52,6 +56,10 @@ pub struct LoadOptions {
     pub accept: Vec<Code>,
     /// Whether the trace is to be looked at alone: what [`explain`](crate::explain()) needs is kept.
     pub alone: bool,
+    /// Regular expression of annotations that are steps, in place of those that are known.
+    pub steps: Option<String>,
+    /// Whether it is kept what each device did at every instant: what [`tracks`](crate::tracks()) needs.
+    pub pieces: bool,
     /// Threads that read one trace.
     pub threads: usize,
 }
@@ -67,6 +75,8 @@ impl Default for LoadOptions {
             collective_kinds: false,
             accept: Vec::new(),
             alone: false,
+            steps: None,
+            pieces: false,
             threads: 1,
         }
     }
@@ -82,6 +92,7 @@ impl LoadOptions {
             findings: !legacy,
             launched,
             shaped: self.alone && !legacy,
+            every_annotation: self.steps.is_some() && !legacy,
             threads: self.threads,
         }
     }
@@ -157,6 +168,26 @@ fn mendable(error: Error, path: &Path, options: &LoadOptions) -> Error {
     if mendable { Error::Mendable(source) } else { Error::Trace(source) }
 }
 
+/// The pattern, which an annotation has to match.
+fn step_pattern(pattern: &str, columns: &Columns, path: &Path) -> Result<Regex, Error> {
+    let no_steps = |reason| Error::NoSteps { path: path.to_path_buf(), pattern: pattern.to_owned(), reason };
+    let regex = Regex::new(pattern)
+        .map_err(|error| no_steps(error.to_string().lines().last().unwrap_or_default().trim().to_owned()))?;
+    let annotations = || columns.annotations.iter().chain(&columns.device_annotations);
+    if annotations().any(|annotation| regex.is_match(&annotation.name)) {
+        return Ok(regex);
+    }
+    let mut names: Vec<&str> = annotations().map(|annotation| annotation.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let shown = names.len().min(ANNOTATIONS);
+    let more = if names.len() > shown { format!(" and {} more", names.len() - shown) } else { String::new() };
+    Err(no_steps(match names.is_empty() {
+        true => "it has no annotations".to_owned(),
+        false => format!("its annotations are {}{more}", names[..shown].join(", ")),
+    }))
+}
+
 fn load(
     path: PathBuf,
     mut columns: Columns,
@@ -212,9 +243,13 @@ fn load(
             legacy = Some(LegacyColumns { times: times.kernels, labels, windows });
         }
         _ => {
+            let pattern = options.steps.as_deref().map(|pattern| step_pattern(pattern, &columns, &path)).transpose()?;
             let launches = Launches::new(&columns);
-            let finder = PassFinder::new(&columns, &kernels, &launches);
+            let finder = PassFinder::new(&columns, &kernels, &launches, pattern.as_ref());
+            let devices: Vec<String> = columns.devices.keys().iter().map(|device| columns.ids.name(*device)).collect();
+            let cut = members.cut_windows(&devices);
             let mut owned = finder.find(&kernels, &columns.copies);
+            owned.leave_out(&kernels, &columns.copies, &cut);
             lead = Lead::take(&mut kernels, &mut owned, &mut corrections);
             if !lead.kernels.is_empty() {
                 order = TimeOrder::of(&kernels);
@@ -293,9 +328,9 @@ fn load(
                 lead_copies: &owned.is_lead_copy,
                 launches: &launches,
                 incomplete,
+                pieces: options.pieces,
             };
-            let devices = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
-            let found = Timeline::new(&events, devices, basis);
+            let found = Timeline::new(&events, devices, basis, &cut);
             if options.alone {
                 let sources = facts::Sources {
                     columns: &columns,

@@ -4,7 +4,9 @@
 //! comparison of two traces.
 
 mod advice;
+mod cut;
 pub(crate) mod facts;
+mod grounds;
 mod kinds;
 mod layers;
 mod operators;
@@ -12,9 +14,11 @@ mod own;
 mod result;
 pub(crate) mod shapes;
 mod sums;
+mod tracks;
 
 use perfdb_model::roofline::Devices;
 
+use crate::classify::CUDA_GRAPH;
 use crate::context::passes::Boundaries;
 use crate::elapsed::PartsMs;
 use crate::elapsed::timeline::{TimeParts, Timeline, Window};
@@ -27,10 +31,13 @@ use crate::trust;
 use sums::Sums;
 
 pub use advice::Advice;
+pub use cut::piece;
 pub use kinds::{KindOfStep, kinds};
 pub use result::{
     ClassRow, CopyCount, Idle, KernelRow, LayerFamily, LayersRow, LeadRow, OneTrace, OperatorRow, StepRow,
 };
+
+pub use tracks::{DeviceTracks, Slice, tracks};
 
 /// Which steps are looked at.
 #[derive(Debug, Clone, Default)]
@@ -113,7 +120,9 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
         truncated: None,
         times_not_trusted: report.map(trust::times_not_trusted).unwrap_or_default(),
     };
-    one.next = advice::next(&one);
+    let collapsed = one.classes.iter().find(|row| row.class == CUDA_GRAPH);
+    one.graph_collapsed_ms = collapsed.map_or(0.0, |row| row.total_ms);
+    one.next = advice::next(&one, &grounds::of(trace, facts, &view, operators.small_part_of_roof));
     one.verdict = kinds::verdict(&one);
     Ok(one)
 }
@@ -193,13 +202,20 @@ impl<'a> View<'a> {
         devices.len().max(1) as u64
     }
 
+    /// Whether a window can be looked at: one of a step, or of a device without steps.
+    fn counts(&self, window: &Window) -> bool {
+        window.pass.is_some() || !self.has_passes[window.device as usize]
+    }
+
     /// How many windows are looked at.
     fn count(&self) -> usize {
         self.chosen.len()
     }
 
     fn lead(&self, timeline: &Timeline) -> Picoseconds {
-        let before = |window: &&Window| window.pass.is_none() && self.has_passes[window.device as usize];
-        timeline.windows.iter().filter(before).map(Window::length).sum()
+        // The first window of a device is the lead where it is of no pass; those behind a cut are none.
+        let first = timeline.windows.chunk_by(|a, b| a.device == b.device).filter_map(|windows| windows.first());
+        let lead = first.filter(|window| window.pass.is_none() && self.has_passes[window.device as usize]);
+        lead.map(Window::length).sum()
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
     if wanted.findings
         && let Some(profile) = perfdb_trace::profile::open(path)?
     {
-        return Ok(Contents::of_profile(profile));
+        return Ok(Contents::of_profile(profile, wanted.every_annotation));
     }
     read(&mut Source::open(path)?, wanted)
 }
@@ -154,7 +154,7 @@ pub(crate) fn take_member(members: &mut Members, name: &Text<'_>, value: &Value<
 }
 
 /// What is kept beside the essentials.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
     /// Calls of Python functions.
     pub(crate) stacks: bool,
@@ -166,6 +166,8 @@ pub(crate) struct Wanted {
     pub(crate) launched: bool,
     /// Every operator with its shapes.
     pub(crate) shaped: bool,
+    /// Annotations of any name, not only those that can be steps.
+    pub(crate) every_annotation: bool,
     /// Threads that read.
     pub(crate) threads: usize,
 }
@@ -213,7 +215,7 @@ impl Columns {
                 }
             }
             b"user_annotation" => self.take_annotation(taken, wanted),
-            b"gpu_user_annotation" if wanted.findings => self.take_device_annotation(taken),
+            b"gpu_user_annotation" if wanted.findings => self.take_device_annotation(taken, wanted),
             _ => {}
         }
         if old && self.kernels.len() > kernels {
@@ -390,7 +392,7 @@ impl Columns {
 
     fn take_annotation(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
         let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
-        if !may_be_step(&name) {
+        if !wanted.every_annotation && !may_be_step(&name) {
             return;
         }
         let duration = taken.duration().unwrap_or(0);
@@ -400,9 +402,9 @@ impl Columns {
         }
     }
 
-    fn take_device_annotation(&mut self, taken: TakenEvent<'_, '_>) {
+    fn take_device_annotation(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
         let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
-        if may_be_step(&name) {
+        if wanted.every_annotation || may_be_step(&name) {
             let duration = taken.duration().unwrap_or(0);
             self.device_annotations.push(Annotation { start, duration, name: name.into_owned() });
         }

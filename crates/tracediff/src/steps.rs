@@ -1,5 +1,6 @@
 //! Steps of the server: annotations around forward passes, and the phase each one is in.
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -155,6 +156,21 @@ impl Steps {
             _ => Basis::Pass,
         };
         Steps { recognised: windows.iter().any(|window| window.phase.is_some()), windows, basis }
+    }
+
+    /// Windows of the annotations whose names match a pattern.
+    pub(crate) fn matching(annotations: &[Annotation], pattern: &Regex) -> Steps {
+        let window = |annotation: &Annotation| Window {
+            start: annotation.start,
+            end: annotation.start + annotation.duration,
+            phase: step_phase(&annotation.name).unwrap_or_else(|| phase_by_requests(&annotation.name.to_lowercase())),
+            lengths: BatchLengths::of_annotation(&annotation.name),
+        };
+        let matching = annotations.iter().filter(|annotation| pattern.is_match(&annotation.name));
+        let windows = outermost(matching.map(window).collect());
+        let recognised = windows.iter().any(|window| window.phase.is_some());
+        let basis = if windows.is_empty() { Basis::Whole } else { Basis::Step };
+        Steps { windows, recognised, basis }
     }
 
     /// The window at a time: the latest-starting one that covers it. Ends grow with starts, so no other can cover it.

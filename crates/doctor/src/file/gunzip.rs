@@ -134,7 +134,7 @@ mod tests {
     fn inflate(bytes: &[u8]) -> (Vec<u8>, GzipEnd) {
         let (mut reader, state) = Gunzip::new(bytes, bytes.len() as u64);
         let mut text = Vec::new();
-        reader.read_to_end(&mut text).expect("faults are no errors");
+        reader.read_to_end(&mut text).expect("faults are not errors");
         (text, state.get().0)
     }
 

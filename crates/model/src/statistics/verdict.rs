@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// `slower`, `faster`, `same` or `cannot tell`.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Slower => "slower",

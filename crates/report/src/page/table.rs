@@ -22,6 +22,8 @@ pub struct Table {
     note: String,
     columns: Vec<Column>,
     leads: Option<Leads>,
+    /// Rows that are in the document before a script shows the others.
+    plain_rows: usize,
 }
 
 /// Rows of another table that rows of a table lead to.
@@ -210,9 +212,16 @@ enum CellData<'t> {
 }
 
 impl Table {
+    /// More rows are in the document itself, for readers without scripts.
+    #[must_use]
+    pub fn plain_rows(mut self, rows: usize) -> Table {
+        self.plain_rows = rows;
+        self
+    }
+
     /// A table. `key` names it for the charts that lead to it; all columns have as many cells.
     pub fn new(key: &'static str, title: impl Into<String>, columns: Vec<Column>) -> Table {
-        Table { key, title: title.into(), note: String::new(), columns, leads: None }
+        Table { key, title: title.into(), note: String::new(), columns, leads: None, plain_rows: ROWS_WITHOUT_SCRIPT }
     }
 
     /// How to read it, below its title.
@@ -265,7 +274,7 @@ impl Table {
             out += "</th>";
         }
         out += "</tr></thead><tbody>";
-        for row in 0..rows.min(ROWS_WITHOUT_SCRIPT) {
+        for row in 0..rows.min(self.plain_rows) {
             out += "<tr>";
             for column in shown() {
                 out += if column.is_number() { "<td class=\"number\">" } else { "<td>" };
@@ -275,7 +284,7 @@ impl Table {
             out += "</tr>";
         }
         out += "</tbody></table></div>";
-        if rows > ROWS_WITHOUT_SCRIPT {
+        if rows > self.plain_rows {
             out += "<noscript><p class=\"note\">The other rows are in this file and need its script to be shown.</p></noscript>";
         }
         out += "<script type=\"application/json\">";

@@ -140,7 +140,7 @@ fn dimensions(slot: &str, path: &Path, line: u64) -> Result<String, Error> {
             return Err(Error::input(
                 path,
                 Some(line),
-                format!("Input Shapes: slot {} is no list of integers", excerpt(text)),
+                format!("Input Shapes: slot {} is not a list of integers", excerpt(text)),
             ));
         };
         if !joined.is_empty() {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(read("N/A")?, "");
         assert_eq!(read("").map_err(|error| error.to_string()), Ok(String::new()));
         let message = read("1,x").map_err(|error| error.to_string());
-        assert_eq!(message, Err("k.csv:7: Input Shapes: slot 1,x is no list of integers".to_owned()));
+        assert_eq!(message, Err("k.csv:7: Input Shapes: slot 1,x is not a list of integers".to_owned()));
         Ok(())
     }
 }

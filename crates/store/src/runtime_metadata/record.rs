@@ -45,7 +45,7 @@ pub(super) fn read(line: &[u8]) -> Result<(Key, Payload), String> {
     let Value::Dict(members) = value else { return Err("not a JSON object".to_owned()) };
     for (name, value) in &members {
         if !is_finite(value) {
-            return Err(format!("{}: NaN and Infinity are no values", perfdb_files::escape::excerpt(name)));
+            return Err(format!("{}: NaN and Infinity are not values", perfdb_files::escape::excerpt(name)));
         }
     }
     let list = |name: &str| integers(members.get(name)).map_err(|reason| format!("{name}: {reason}"));
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(wrong(r#"{"query_shape": "12"}"#), "query_shape: not a list of integers");
         assert_eq!(wrong(r#"{"key_shape": ["1.5"]}"#), "key_shape: not a list of integers");
         assert_eq!(wrong(r#"{"num_heads": {}}"#), "num_heads: not a number or text");
-        assert_eq!(wrong(r#"{"x": [NaN]}"#), "x: NaN and Infinity are no values");
+        assert_eq!(wrong(r#"{"x": [NaN]}"#), "x: NaN and Infinity are not values");
         assert_eq!(wrong("[]"), "not a JSON object");
     }
 

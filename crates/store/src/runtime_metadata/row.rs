@@ -30,7 +30,7 @@ fn shape(slot: &str) -> Result<Shape, String> {
     let numbers: Option<Vec<BigInt>> = parts.map(big_integer).collect();
     match numbers {
         Some(numbers) => Ok(Some(numbers)),
-        None => Err(format!("Input Shapes: slot {} is no list of integers", excerpt(slot))),
+        None => Err(format!("Input Shapes: slot {} is not a list of integers", excerpt(slot))),
     }
 }
 

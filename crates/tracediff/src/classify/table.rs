@@ -8,6 +8,8 @@
 //! collectives first (`multimem_all_reduce` is no reduction), routing before sorting, convolutions before the `relu` in their
 //! names.
 
+use super::CUDA_GRAPH;
+
 /// A row: class and alternatives.
 pub(super) type Row = (&'static str, &'static str);
 
@@ -18,6 +20,8 @@ pub(super) const NATIVE: &str = "NATIVE";
 
 /// Rows for the head of a name: what stands outside of template arguments, up to the first parenthesis.
 pub(super) const HEAD: &[Row] = &[
+    // A replay that is recorded as one row.
+    (CUDA_GRAPH, "^cuda |graph|"),
     ("All-Reduce", "all_reduce  allreduce  |cross_device_reduce  |quickreduce"),
     ("All-Gather", "all_gather  allgather"),
     ("Reduce-Scatter", "reduce_scatter  reducescatter"),

@@ -6,6 +6,7 @@
 //! [lead](Found::is_lead) of the trace.
 
 use perfdb_model::workload::BatchLengths;
+use regex::Regex;
 use serde::Serialize;
 
 use super::OUTSIDE;
@@ -13,6 +14,7 @@ use super::launches::Launches;
 use crate::columns::{Columns, Kernel};
 use crate::copies::GpuCopy;
 use crate::corrections::Corrections;
+use crate::device::CutWindows;
 use crate::id::Id;
 use crate::steps::{Basis, Phase, Steps};
 use crate::time::Picoseconds;
@@ -66,6 +68,23 @@ pub(crate) struct Found {
     pub(crate) is_lead_copy: Vec<bool>,
 }
 
+impl Found {
+    /// Takes what a cut trace holds behind its windows out of all passes.
+    pub(crate) fn leave_out(&mut self, kernels: &[Kernel], copies: &[GpuCopy], cut: &[CutWindows]) {
+        let is_left_out = |device: u32, start| cut.get(device as usize).is_some_and(|windows| windows.leave_out(start));
+        for (kernel, pass) in kernels.iter().zip(&mut self.kernels) {
+            if is_left_out(kernel.device, kernel.start) {
+                *pass = KernelPass::OUTSIDE;
+            }
+        }
+        for (copy, pass) in copies.iter().zip(&mut self.copies) {
+            if is_left_out(copy.device, copy.start) {
+                *pass = KernelPass::OUTSIDE;
+            }
+        }
+    }
+}
+
 /// Tells the passes of a trace apart.
 pub(crate) struct PassFinder<'a> {
     steps: Steps,
@@ -97,13 +116,23 @@ impl From<&GpuCopy> for Event {
 }
 
 impl<'a> PassFinder<'a> {
-    pub(crate) fn new(columns: &Columns, kernels: &[Kernel], launches: &'a Launches<'a>) -> PassFinder<'a> {
+    /// By annotations whose names match `pattern`, or where there is none, by those that are known to be steps.
+    pub(crate) fn new(
+        columns: &Columns,
+        kernels: &[Kernel],
+        launches: &'a Launches<'a>,
+        pattern: Option<&Regex>,
+    ) -> PassFinder<'a> {
+        let found = |annotations| match pattern {
+            Some(pattern) => Steps::matching(annotations, pattern),
+            None => Steps::new(annotations),
+        };
         let launched = kernels.iter().any(|kernel| launches.number(kernel.correlation).is_some());
-        let on_device = || Steps::new(&columns.device_annotations);
+        let on_device = || found(&columns.device_annotations);
         let (steps, boundaries) = match launched {
-            true => (Steps::new(&columns.annotations), Boundaries::Launch),
+            true => (found(&columns.annotations), Boundaries::Launch),
             false => match on_device() {
-                steps if steps.windows.is_empty() => (Steps::new(&columns.annotations), Boundaries::Time),
+                steps if steps.windows.is_empty() => (found(&columns.annotations), Boundaries::Time),
                 // The profiler gives a kernel to its innermost annotation: windows that few kernels start in are no steps.
                 steps if covers_half(&steps, kernels) => (steps, Boundaries::DeviceAnnotation),
                 _ => (Steps::new(&[]), Boundaries::Whole),

@@ -1,5 +1,7 @@
 //! What each device of a trace did at every instant: windows of time, split exactly into parts.
 
+use rustc_hash::FxHashMap;
+
 use crate::classify::COLLECTIVES;
 use crate::columns::Kernel;
 use crate::context::OUTSIDE;
@@ -7,6 +9,7 @@ use crate::context::classes::Classes;
 use crate::context::launches::Launches;
 use crate::context::passes::KernelPass;
 use crate::copies::{CopyKind, GpuCopy};
+use crate::device::CutWindows;
 use crate::family::Family;
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Basis, Phase};
@@ -23,13 +26,34 @@ pub(crate) struct Timeline {
     pub(crate) basis: Basis,
     /// Passes that lack kernels, ascending.
     pub(crate) incomplete: Vec<u32>,
+    /// What each device did, in the order of time, where it is wanted.
+    pub(crate) pieces: Vec<Piece>,
 }
 
-/// A forward pass on a device, or what lies before the first. Windows of a device follow each other without gaps.
+/// Time in which a device did one thing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) device: u32,
+    pub(crate) part: Part,
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+}
+
+/// One of the parts of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Compute,
+    ExposedCommunication,
+    ExposedCopies,
+    HostLate,
+    DeviceIdle,
+}
+
+/// A forward pass on a device, or what is before the first or behind the window of a cut trace. Windows of a device follow each other without gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
     pub(crate) device: u32,
-    /// Number of the pass; none before the first.
+    /// Number of the pass; none before the first and behind the window of a cut trace.
     pub(crate) pass: Option<u32>,
     pub(crate) phase: Option<Phase>,
     pub(crate) start: Picoseconds,
@@ -39,6 +63,8 @@ pub(crate) struct Window {
     pub(crate) unknown_launch: Picoseconds,
     /// Part of the late time of the host after the last event of the pass.
     pub(crate) late_behind: Picoseconds,
+    /// Late time of the host by the name of what ended last before it.
+    pub(crate) late_after: FxHashMap<NameId, Picoseconds>,
     /// Own time per family; adds up to the compute part.
     pub(crate) own: Vec<Picoseconds>,
     /// By kind.
@@ -153,10 +179,12 @@ pub(crate) struct Events<'a> {
     pub(crate) launches: &'a Launches<'a>,
     /// Passes that lack kernels, ascending.
     pub(crate) incomplete: Vec<u32>,
+    /// Whether pieces of time are wanted.
+    pub(crate) pieces: bool,
 }
 
 impl Timeline {
-    pub(crate) fn new(events: &Events<'_>, devices: Vec<String>, basis: Basis) -> Timeline {
+    pub(crate) fn new(events: &Events<'_>, devices: Vec<String>, basis: Basis, cut: &[CutWindows]) -> Timeline {
         let mut families: Vec<String> = Vec::new();
         let mut by_device: Vec<Vec<Activity>> = vec![Vec::new(); devices.len()];
         // Kernels of a graph share one launch and follow each other.
@@ -197,8 +225,13 @@ impl Timeline {
                 is_lead: events.lead_copies.get(at).copied().unwrap_or(false),
             });
         }
-        let windows = by_device.into_iter().flat_map(|activities| split(activities, families.len())).collect();
-        Timeline { windows, families, devices, basis, incomplete: events.incomplete.clone() }
+        let ends = |device: usize| cut.get(device).map_or_else(Vec::new, |windows| windows.ends().collect());
+        let (mut all, mut pieces) = (Vec::new(), events.pieces.then(Vec::new));
+        for (device, activities) in by_device.into_iter().enumerate() {
+            all.extend(split(activities, families.len(), &ends(device), pieces.as_mut()));
+        }
+        let pieces = pieces.unwrap_or_default();
+        Timeline { windows: all, families, devices, basis, incomplete: events.incomplete.clone(), pieces }
     }
 }
 
@@ -218,12 +251,17 @@ fn kinds(operations: &[String], families: &mut Vec<String>) -> Vec<ActivityKind>
     operations.iter().map(kind).collect()
 }
 
-/// The windows of one device.
-pub(crate) fn split(mut activities: Vec<Activity>, families: usize) -> Vec<Window> {
+/// The windows of one device; those of a cut trace also end at `ends`. What the device did joins `pieces`.
+pub(crate) fn split(
+    mut activities: Vec<Activity>,
+    families: usize,
+    ends: &[Picoseconds],
+    mut pieces: Option<&mut Vec<Piece>>,
+) -> Vec<Window> {
     if !activities.is_sorted_by_key(|activity| activity.start) {
         activities.sort_by_key(|activity| activity.start);
     }
-    let mut windows = windows(&activities, families);
+    let mut windows = windows(&activities, families, ends);
     own_times(&activities, &mut windows);
     let mut sweep = Sweep::default();
     let end_of_all = activities.iter().map(|activity| activity.end).max();
@@ -240,13 +278,16 @@ pub(crate) fn split(mut activities: Vec<Activity>, families: usize) -> Vec<Windo
             Some(next) => (next[0].start, *next),
             None => (end_of_all.unwrap_or(start), &[][..]),
         };
-        sweep.split(start, end, next, window);
+        let parts = sweep.split(start, end, next, window);
+        if let Some(pieces) = &mut pieces {
+            note(pieces, group[0].device, start, parts);
+        }
     }
     windows
 }
 
 /// Windows of no content yet: what lies before the first pass, then each pass from its first event to that of the next.
-fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
+fn windows(activities: &[Activity], families: usize, ends: &[Picoseconds]) -> Vec<Window> {
     let (Some(first), Some(end)) = (activities.first(), activities.iter().map(|activity| activity.end).max()) else {
         return Vec::new();
     };
@@ -259,7 +300,13 @@ fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
             starts.push((activity.start, pass, phase));
         }
     }
+    if !starts.is_empty() {
+        starts.extend(ends.iter().filter(|end| **end > first.start).map(|end| (*end, OUTSIDE, None)));
+    }
     starts.sort_by_key(|(start, pass, _)| (*start, *pass));
+    // Where a pass begins, no empty window does.
+    starts.dedup_by(|later, earlier| later.1 == OUTSIDE && later.0 == earlier.0);
+    starts.retain(|(start, pass, _)| *pass != OUTSIDE || *start < end);
     let window = |pass, phase, start, end| Window {
         device: first.device,
         pass,
@@ -269,6 +316,7 @@ fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
         parts: TimeParts::default(),
         unknown_launch: 0,
         late_behind: 0,
+        late_after: FxHashMap::default(),
         own: vec![0; families],
         copies: Default::default(),
         large_gap: None,
@@ -280,7 +328,7 @@ fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
     }
     for (at, (start, pass, phase)) in starts.iter().enumerate() {
         let end = starts.get(at + 1).map_or(end, |(next, _, _)| *next);
-        windows.push(window(Some(*pass), *phase, *start, end));
+        windows.push(window((*pass != OUTSIDE).then_some(*pass), *phase, *start, end));
     }
     windows
 }
@@ -317,12 +365,20 @@ struct Sweep {
     copies_until: Picoseconds,
     /// Copies by start: end and kind.
     copies: Vec<(Picoseconds, CopyKind)>,
+    /// What ends last, and when.
+    last: (Picoseconds, NameId),
 }
 
 impl Default for Sweep {
     fn default() -> Self {
         let never = Picoseconds::MIN;
-        Sweep { compute_until: never, communication_until: never, copies_until: never, copies: Vec::new() }
+        Sweep {
+            compute_until: never,
+            communication_until: never,
+            copies_until: never,
+            copies: Vec::new(),
+            last: (never, NO_NAME),
+        }
     }
 }
 
@@ -341,16 +397,16 @@ impl Sweep {
             }
         };
         *until = activity.end.max(*until);
+        if activity.end > self.last.0 {
+            self.last = (activity.end, activity.name);
+        }
     }
 
     /// Splits the time up to the next start of an event; `next` are the events that start there.
-    fn split(&mut self, start: Picoseconds, end: Picoseconds, next: &[Activity], window: &mut Window) {
+    fn split(&mut self, start: Picoseconds, end: Picoseconds, next: &[Activity], window: &mut Window) -> TimeParts {
         let compute = self.compute_until.clamp(start, end);
         let communication = self.communication_until.clamp(compute, end);
         let copies = self.copies_until.clamp(communication, end);
-        window.parts.compute += compute - start;
-        window.parts.exposed_communication += communication - compute;
-        window.parts.exposed_copies += copies - communication;
         let mut at = communication;
         for (until, kind) in &self.copies {
             let until = (*until).clamp(at, end);
@@ -361,11 +417,20 @@ impl Sweep {
         let gap = end - copies;
         let launched = next.iter().filter_map(|activity| activity.launch_end).min();
         let late = launched.map_or(0, |launched| (launched.min(end) - copies).max(0));
-        window.parts.host_late += late;
+        let parts = TimeParts {
+            compute: compute - start,
+            exposed_communication: communication - compute,
+            exposed_copies: copies - communication,
+            host_late: late,
+            device_idle: gap - late,
+        };
+        window.parts.add(&parts);
         if end == window.end {
             window.late_behind += late;
         }
-        window.parts.device_idle += gap - late;
+        if late > 0 {
+            *window.late_after.entry(self.last.1).or_default() += late;
+        }
         if launched.is_none() {
             window.unknown_launch += gap;
         }
@@ -376,6 +441,29 @@ impl Sweep {
             let launched_before = activity.start - activity.launch_end.unwrap_or(activity.start);
             window.large_gap = Some(Gap { length: gap, name: activity.name, launched_before });
         }
+        parts
+    }
+}
+
+/// Adds what a device did from `start` on, part after part; the same part goes on.
+fn note(pieces: &mut Vec<Piece>, device: u32, start: Picoseconds, parts: TimeParts) {
+    let mut from = start;
+    for (part, length) in [
+        (Part::Compute, parts.compute),
+        (Part::ExposedCommunication, parts.exposed_communication),
+        (Part::ExposedCopies, parts.exposed_copies),
+        (Part::HostLate, parts.host_late),
+        (Part::DeviceIdle, parts.device_idle),
+    ] {
+        if length == 0 {
+            continue;
+        }
+        let end = from + length;
+        match pieces.last_mut() {
+            Some(last) if (last.device, last.part, last.end) == (device, part, from) => last.end = end,
+            _ => pieces.push(Piece { device, part, start: from, end }),
+        }
+        from = end;
     }
 }
 

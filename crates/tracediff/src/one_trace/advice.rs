@@ -17,6 +17,8 @@ pub struct Advice {
     pub evidence: f64,
 }
 
+/// Classes of kernels that are mostly small and limited by memory.
+pub(super) const SMALL: [&str; 3] = ["Elementwise", "Copy/Memory", "Reduce"];
 /// How many are given.
 const MOST: usize = 3;
 /// Part of a step below which nothing is worth saying.
@@ -24,17 +26,32 @@ const LEAST_PART: f64 = 0.01;
 /// Part of the roof that good kernels reach.
 const GOOD_PART: f64 = 0.8;
 
+/// What advice needs beside the report.
+pub(super) struct Grounds {
+    /// Kernels after which the host was late longest, with that time over all steps.
+    pub(super) late_after: Vec<(String, f64)>,
+    /// Kernel time without an operator that graphs replay.
+    pub(super) replayed_ms: f64,
+    /// Part of the collectives' time that they wait for other devices.
+    pub(super) waiting_ms: f64,
+    /// Whether the file has operators of the host.
+    pub(super) has_operators: bool,
+    /// Part of the memory roof that small kernels reach, where the shapes of most are known.
+    pub(super) small_part_of_roof: Option<f64>,
+}
+
 /// At most three, the largest first.
-pub(super) fn next(one: &OneTrace) -> Vec<Advice> {
+pub(super) fn next(one: &OneTrace, grounds: &Grounds) -> Vec<Advice> {
     let steps = (one.step_count.max(1) * one.devices) as f64;
     let step = one.per_step_ms;
     let kernel_ms = one.kernel_ms / steps;
-    let mut found = parts(one, steps, step);
+    let mut found = parts(one, grounds, steps, step);
     found.extend(before_step(one));
     found.extend(far_from_roof(one, steps, kernel_ms));
-    found.extend(unfused(one, steps, step));
+    found.extend(unfused(one, grounds, steps, step));
     found.retain(|advice| advice.saves_at_most_ms.is_none_or(|saves| saves >= LEAST_PART * step));
-    found.extend(no_operator(one, steps));
+    found.extend(graph_collapsed(one, steps));
+    found.extend(no_operator(one, grounds, steps));
     let saves = |advice: &Advice| advice.saves_at_most_ms.unwrap_or(0.0);
     found.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
     found.truncate(MOST);
@@ -46,31 +63,64 @@ fn advice(code: &'static str, saves: Option<f64>, evidence: f64, text: String) -
 }
 
 /// Parts of a step that are not computing.
-fn parts(one: &OneTrace, steps: f64, step: f64) -> Vec<Advice> {
+fn parts(one: &OneTrace, grounds: &Grounds, steps: f64, step: f64) -> Vec<Advice> {
     let parts = &one.parts_ms;
+    let part = |code, ms: f64, saves: f64, what: String| {
+        let (ms, saves) = (ms / steps, saves / steps);
+        let text = format!("{ms:.3} ms ({:.1} %) {what}", 100.0 * ms / step);
+        (ms >= 0.05 * step && ms > 0.0).then(|| advice(code, Some(saves), ms, text))
+    };
+    let waiting = grounds.waiting_ms.min(parts.exposed_communication_ms);
+    let waits = match waiting / steps {
+        ms if ms > 0.0 => format!(" ({ms:.3} ms of it waits for other ranks)"),
+        _ => String::new(),
+    };
+    // Without launches nobody can say whose fault idle time is.
+    let unknown = one.unknown_launch_ms > 0.5 * parts.device_idle_ms;
+    let idle = match (unknown, one.kind) {
+        (false, _) => "the device is idle although work was launched: look at streams, events and synchronisation",
+        (true, "gpu-trace") => {
+            "the device is idle, by whose fault is unknown without launches: record CPU activity too"
+        }
+        (true, _) => "the device is idle, by whose fault is unknown without launches",
+    };
     let all = [
-        (
-            "HOST_LATE",
-            parts.host_late_ms,
-            "waits for the host to launch; CUDA graphs or fewer launches save at most that",
-        ),
-        (
+        part("HOST_LATE", parts.host_late_ms, parts.host_late_ms, late(grounds, parts.host_late_ms)),
+        part(
             "EXPOSED_COMMUNICATION",
             parts.exposed_communication_ms,
-            "communicates while nothing computes; overlap saves at most that",
+            parts.exposed_communication_ms - waiting,
+            format!("communicates while nothing computes{waits}: overlap it"),
         ),
-        ("EXPOSED_COPIES", parts.exposed_copies_ms, "copies while no kernel runs; overlap saves at most that"),
-        (
-            "DEVICE_IDLE",
-            parts.device_idle_ms,
-            "idle although work was launched, or nobody knows when; saves at most that",
+        part(
+            "EXPOSED_COPIES",
+            parts.exposed_copies_ms,
+            parts.exposed_copies_ms,
+            "copies while no kernel runs: pin memory, overlap copies or avoid them".to_owned(),
         ),
+        part("DEVICE_IDLE", parts.device_idle_ms, parts.device_idle_ms, idle.to_owned()),
     ];
-    let large =
-        all.into_iter().map(|(code, ms, text)| (code, ms / steps, text)).filter(|(_, ms, _)| *ms >= 0.05 * step);
-    large
-        .map(|(code, ms, text)| advice(code, Some(ms), ms, format!("{ms:.3} ms ({:.1} %) {text}", 100.0 * ms / step)))
-        .collect()
+    all.into_iter().flatten().collect()
+}
+
+/// Kernels after which the host is late, and how much of that is theirs.
+fn late(grounds: &Grounds, all_ms: f64) -> String {
+    let named = |(name, ms): &(String, f64)| format!("{} {:.0} %", short(name), 100.0 * ms / all_ms);
+    let after: Vec<String> = grounds.late_after.iter().take(3).map(named).collect();
+    let after = if after.is_empty() { String::new() } else { format!("; after {}", after.join(", ")) };
+    format!("waits for the host to launch: use CUDA graphs or fewer launches{after}")
+}
+
+/// The first letters of the name of a kernel, without what it returns and its arguments.
+fn short(name: &str) -> String {
+    let name = name.strip_prefix("void ").unwrap_or(name);
+    let name = name.replace("(anonymous namespace)::", "");
+    let end = name.find(['<', '(']).unwrap_or(name.len());
+    let last = name[..end].rsplit("::").next().unwrap_or_default();
+    match last.char_indices().nth(24) {
+        Some((end, _)) => format!("{}…", &last[..end]),
+        None => last.to_owned(),
+    }
 }
 
 /// The host that starts late: the mean over the steps.
@@ -80,7 +130,7 @@ fn before_step(one: &OneTrace) -> Option<Advice> {
         known.fold((0_u32, 0.0, 0.0), |sum, (host, late)| (sum.0 + 1, sum.1 + host, sum.2 + late));
     let late_ms = late / f64::from(count.max(1));
     (count > 0 && late >= 0.1 * host && late > 0.0).then(|| {
-        let text = format!("{late_ms:.3} ms of work on the host before the first launch of a step; saves at most that");
+        let text = format!("{late_ms:.3} ms of work on the host before the first launch of a step");
         advice("HOST_BEFORE_STEP", Some(late_ms), late_ms, text)
     })
 }
@@ -93,7 +143,7 @@ fn far_from_roof(one: &OneTrace, steps: f64, kernel_ms: f64) -> Option<Advice> {
     });
     let (row, part, ms, saves) = rows.max_by(|a, b| a.3.total_cmp(&b.3))?;
     let text = format!(
-        "{} takes {ms:.3} ms at {:.0} % of the {} roof; at 80 % it saves at most {saves:.3} ms",
+        "{} takes {ms:.3} ms at {:.0} % of the {} roof, where 80 % is good",
         row.operator,
         100.0 * part,
         row.bound.unwrap_or("memory")
@@ -101,22 +151,38 @@ fn far_from_roof(one: &OneTrace, steps: f64, kernel_ms: f64) -> Option<Advice> {
     Some(advice("FAR_FROM_ROOF", Some(saves), ms, text))
 }
 
-fn unfused(one: &OneTrace, steps: f64, step: f64) -> Option<Advice> {
-    let small = ["Elementwise", "Copy/Memory", "Reduce"];
-    let rows = || one.classes.iter().filter(|row| small.contains(&row.class.as_str()));
+fn unfused(one: &OneTrace, grounds: &Grounds, steps: f64, step: f64) -> Option<Advice> {
+    let rows = || one.classes.iter().filter(|row| SMALL.contains(&row.class.as_str()));
     let ms = rows().map(|row| row.own_ms).sum::<f64>() / steps;
-    let kernels: u64 = rows().map(|row| row.kernels).sum();
+    let kernels = rows().map(|row| row.kernels).sum::<u64>() as f64 / steps;
     (ms >= 0.15 * step && ms > 0.0).then(|| {
-        let text = format!("unfused elementwise work: {ms:.3} ms in {:.0} kernels; fuse them", kernels as f64 / steps);
-        advice("UNFUSED", None, ms, text)
+        let part = grounds.small_part_of_roof.map(|part| part.min(1.0));
+        let roof = part.map_or_else(String::new, |part| format!(" at {:.0} % of the memory roof", 100.0 * part));
+        let text = format!("unfused elementwise work: {ms:.3} ms in {kernels:.0} kernels{roof}: fuse them");
+        advice("UNFUSED", part.map(|part| ms * (1.0 - part)), ms, text)
     })
 }
 
-fn no_operator(one: &OneTrace, steps: f64) -> Option<Advice> {
-    let (without, all) = (one.without_operator_ms / steps, one.kernel_ms / steps);
-    (all > 0.0 && without >= 0.2 * all).then(|| {
-        let text =
-            format!("{without:.3} of {all:.3} ms of kernels have no operator (graph replays); --capture names them");
-        advice("NO_OPERATOR", None, without, text)
+fn graph_collapsed(one: &OneTrace, steps: f64) -> Option<Advice> {
+    let ms = one.graph_collapsed_ms / steps;
+    (one.graph_collapsed_ms > 0.0 && one.graph_collapsed_ms >= 0.1 * one.elapsed_ms).then(|| {
+        let text = format!("{ms:.3} ms of graphs are one row each: record with --cuda-graph-trace=node");
+        advice("GRAPH_COLLAPSED", None, ms, text)
+    })
+}
+
+/// Kernels whose operator is not known. Only traces of PyTorch have operators.
+fn no_operator(one: &OneTrace, grounds: &Grounds, steps: f64) -> Option<Advice> {
+    let (without, all) = (one.without_operator_ms, one.kernel_ms);
+    (one.kind == "gpu-trace" && all > 0.0 && without >= 0.2 * all).then(|| {
+        let what = match (grounds.replayed_ms >= 0.5 * without, grounds.has_operators) {
+            (true, _) => {
+                "are replayed by graphs and have no operator: --capture FILE, a trace of the capture, names them"
+            }
+            (false, true) => "have no operator: they are launched outside of operators of PyTorch",
+            (false, false) => "have no operator: record CPU activity (ProfilerActivity.CPU) and shapes",
+        };
+        let text = format!("{:.3} of {:.3} ms of kernels {what}", without / steps, all / steps);
+        advice("NO_OPERATOR", None, without / steps, text)
     })
 }

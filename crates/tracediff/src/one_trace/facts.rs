@@ -54,6 +54,8 @@ pub(crate) struct Facts {
     pub(crate) copies: Vec<CountedCopy>,
     pub(crate) unlaunched: Unlaunched,
     pub(crate) shaped: Shaped,
+    /// Whether the file has operators of the host.
+    pub(crate) has_operators: bool,
 }
 
 /// What facts are found from.
@@ -84,6 +86,7 @@ impl Facts {
             copies: copies(sources),
             unlaunched: unlaunched(sources),
             shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
+            has_operators: !sources.columns.shaped.is_empty(),
         }
     }
 }

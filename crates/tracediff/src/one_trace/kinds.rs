@@ -15,6 +15,8 @@ pub struct KindOfStep {
     pub total_ms: f64,
 }
 
+/// Letters of the sentence.
+const LINE: usize = 120;
 /// A new kind begins where the next step is that much longer.
 const MUCH_LONGER: f64 = 1.5;
 
@@ -78,5 +80,9 @@ pub(super) fn verdict(one: &OneTrace) -> String {
     let most = one.classes.iter().max_by(|a, b| a.own_ms.total_cmp(&b.own_ms));
     let most = most.map_or_else(String::new, |row| format!("; most: {} {:.0} %", row.class, share(row.own_ms)));
     let doubt = if one.times_not_trusted.is_empty() { "" } else { "not trusted: " };
-    format!("{doubt}{time}: {}{most}", shown.join(", "))
+    // The smallest parts are left out where the line gets too long.
+    let line = |parts: &[String]| format!("{doubt}{time}: {}{most}", parts.join(", "));
+    let fits = |count: &usize| line(&shown[..*count]).chars().count() <= LINE;
+    let count = (1..=shown.len()).rev().find(fits).unwrap_or(shown.len().min(1));
+    line(&shown[..count])
 }

@@ -5,6 +5,7 @@ use perfdb_model::workload::{CallWork, Unit};
 use serde_json::Value;
 
 use super::View;
+use super::advice::SMALL;
 use super::facts::Facts;
 use super::result::OperatorRow;
 use super::shapes::NO_OPERATOR;
@@ -16,6 +17,8 @@ use crate::trace::Trace;
 pub(super) struct Operators {
     pub(super) rows: Vec<OperatorRow>,
     pub(super) without: Picoseconds,
+    /// Part of the roof that kernels of small classes reach together, where it is known for most of their time.
+    pub(super) small_part_of_roof: Option<f64>,
 }
 
 /// What is summed up for a row.
@@ -24,6 +27,8 @@ struct Row {
     calls: u64,
     kernels: u64,
     time: Picoseconds,
+    /// Part of `time` in kernels of small classes.
+    small: Picoseconds,
     frame: Option<String>,
     work: Known,
 }
@@ -43,12 +48,15 @@ pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devi
     let mut rows = vec![Row::default(); shaped.rows.len()];
     let mut counted = vec![false; shaped.row_of.len()];
     let mut works = Works::new(trace, facts);
-    let (mut all, mut without) = (0, 0);
+    let is_small: Vec<bool> = trace.operations.iter().map(|class| SMALL.contains(&class.as_str())).collect();
+    let (mut all, mut without, mut all_small) = (0, 0, 0);
     for (at, kernel) in trace.kernels.iter().enumerate() {
         if view.at(kernel.device, kernel.start).is_none() {
             continue;
         }
         all += kernel.duration;
+        let small = if is_small[trace.operation(at) as usize] { kernel.duration } else { 0 };
+        all_small += small;
         let call = shaped.of_kernels.get(at).copied().unwrap_or(NO_OPERATOR);
         if call == NO_OPERATOR {
             without += kernel.duration;
@@ -57,6 +65,7 @@ pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devi
         let row = &mut rows[shaped.row_of[call as usize] as usize];
         row.kernels += 1;
         row.time += kernel.duration;
+        row.small += small;
         row.calls += u64::from(!std::mem::replace(&mut counted[call as usize], true));
         let stack = trace.contexts[at].stack;
         if row.frame.is_none() && stack != NO_STACK {
@@ -66,9 +75,14 @@ pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devi
     }
     let peaks = devices.recognise(&trace.gpu_inferred());
     let there = shaped.rows.iter().zip(rows).filter(|(_, row)| row.kernels > 0);
+    let (mut small, mut small_at_roof) = (0, 0.0);
     let mut rows: Vec<(Picoseconds, OperatorRow)> = there
         .map(|(shape, row)| {
             let roof = Roof::of(&row, peaks);
+            if let Some(percent) = roof.percent.filter(|_| row.small == row.time) {
+                small += row.time;
+                small_at_roof += percent / 100.0 * row.time as f64;
+            }
             let shown = OperatorRow {
                 operator: trace.name(shape.name).to_owned(),
                 shapes: shapes(&shape.dims),
@@ -90,7 +104,8 @@ pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devi
     rows.sort_by(|(first, a), (second, b)| {
         second.cmp(first).then_with(|| (&a.operator, &a.shapes).cmp(&(&b.operator, &b.shapes)))
     });
-    Operators { rows: rows.into_iter().map(|(_, row)| row).collect(), without }
+    let small_part_of_roof = (small > 0 && 2 * small >= all_small).then(|| small_at_roof / small as f64);
+    Operators { rows: rows.into_iter().map(|(_, row)| row).collect(), without, small_part_of_roof }
 }
 
 /// What calls must do; one whose kernels belong to several rows is the work of none.

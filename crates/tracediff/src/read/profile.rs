@@ -11,17 +11,17 @@ use crate::id::Id;
 use crate::steps::may_be_step;
 
 impl Contents {
-    pub(super) fn of_profile(mut profile: Profile) -> Contents {
+    pub(super) fn of_profile(mut profile: Profile, every_annotation: bool) -> Contents {
         let mut columns = Columns { names: std::mem::take(&mut profile.names), ..Columns::default() };
         columns.skipped_kernels = profile.skipped;
         columns.written_by = Some(profile.kind);
-        columns.take_profile(&profile);
+        columns.take_profile(&profile, every_annotation);
         Contents { columns, members: members(&profile), doctor: None }
     }
 }
 
 impl Columns {
-    fn take_profile(&mut self, profile: &Profile) {
+    fn take_profile(&mut self, profile: &Profile, every_annotation: bool) {
         for launch in &profile.launches {
             let thread = (self.number(launch.process), self.number(launch.thread));
             self.launches.push(Launch {
@@ -63,7 +63,7 @@ impl Columns {
         }
         for range in &profile.annotations {
             let name = self.names.get(range.name);
-            if may_be_step(name) {
+            if every_annotation || may_be_step(name) {
                 let name = name.to_owned();
                 self.annotations.push(Annotation { start: range.start, duration: range.duration, name });
             }

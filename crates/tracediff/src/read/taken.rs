@@ -148,8 +148,7 @@ mod tests {
     #[test]
     fn what_the_doctor_has_read_is_what_the_loader_would_read() {
         let read = |findings| -> Columns {
-            let wanted =
-                Wanted { stacks: true, legacy_times: false, findings, launched: false, shaped: false, threads: 1 };
+            let wanted = Wanted { stacks: true, findings, threads: 1, ..Wanted::default() };
             reader(Path::new("t.json"), TRACE.as_bytes(), wanted).expect("a trace").columns
         };
         let (alone, beside) = (read(false), read(true));

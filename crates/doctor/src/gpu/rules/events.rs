@@ -68,6 +68,6 @@ fn why_no_kernels(trace: &Prepared) -> &'static str {
         (true, true, false) => {
             "operators ran on the CPU alone, or on a device whose kernels the profiler does not record"
         }
-        (true, true, true) => "there is no operator and no call of a device's runtime",
+        (true, true, true) => "neither operators nor calls of a device's runtime were recorded",
     }
 }

@@ -89,7 +89,7 @@ fn a_row_that_is_left_out_does_not_make_its_neighbours_look_hard() {
     assert!(blind.sigma < seen_sigma, "{} {seen_sigma}", blind.sigma);
 }
 
-/// Residuals of a class with these own misses of kriging, and those of a twin.
+/// Residuals of a class with these own misses of kriging, and those of the same sizes in another data type.
 fn with_twin(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
     let of = |kriging: f64| Misses { kriging, ..Misses::default() };
     misses

@@ -49,7 +49,7 @@ proptest! {
 
     #[test]
     fn parts_are_those_of_every_instant(activities in activities()) {
-        let windows = split(activities.clone(), FAMILIES);
+        let windows = split(activities.clone(), FAMILIES, &[], None);
         let first = activities.iter().map(|one| one.start).min().unwrap();
         let last = activities.iter().map(|one| one.end).max().unwrap();
         // Windows are the whole, one behind the other.
@@ -74,7 +74,7 @@ proptest! {
     #[test]
     fn launches_move_idle_time_only(activities in activities(), launch_end in prop::option::of(-5_i128..45)) {
         let busy = |activities: Vec<Activity>| -> Vec<_> {
-            let parts = split(activities, FAMILIES).into_iter().map(|window| window.parts);
+            let parts = split(activities, FAMILIES, &[], None).into_iter().map(|window| window.parts);
             parts.map(|parts| (parts.compute, parts.exposed_communication, parts.exposed_copies, parts.total())).collect()
         };
         let moved = activities.iter().map(|one| Activity { launch_end, ..*one }).collect();

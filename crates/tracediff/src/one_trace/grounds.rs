@@ -1,0 +1,44 @@
+//! What advice is based on beside the report.
+
+use perfdb_doctor::Code;
+use rustc_hash::FxHashMap;
+
+use super::View;
+use super::advice::Grounds;
+use super::facts::Facts;
+use super::shapes::NO_OPERATOR;
+use crate::names::{NO_NAME, NameId};
+use crate::time::{Picoseconds, milliseconds};
+use crate::trace::Trace;
+
+pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_roof: Option<f64>) -> Grounds {
+    let mut late: FxHashMap<NameId, Picoseconds> = FxHashMap::default();
+    for window in view.chosen.iter().map(|number| &view.timeline.windows[*number]) {
+        for (name, time) in &window.late_after {
+            *late.entry(*name).or_default() += time;
+        }
+    }
+    let mut late: Vec<(&str, Picoseconds)> =
+        late.into_iter().filter(|(name, _)| *name != NO_NAME).map(|(name, time)| (trace.name(name), time)).collect();
+    late.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let without = |at: usize| facts.shaped.of_kernels.get(at).is_none_or(|call| *call == NO_OPERATOR);
+    let replayed = trace.kernels.iter().enumerate().filter(|(at, kernel)| {
+        trace.replayed.get(*at) == Some(&true) && without(*at) && view.at(kernel.device, kernel.start).is_some()
+    });
+    let replayed: Picoseconds = replayed.map(|(_, kernel)| kernel.duration).sum();
+    Grounds {
+        late_after: late.into_iter().take(3).map(|(name, time)| (name.to_owned(), milliseconds(time))).collect(),
+        replayed_ms: milliseconds(replayed),
+        waiting_ms: waiting_ms(trace, view),
+        has_operators: facts.has_operators,
+        small_part_of_roof,
+    }
+}
+
+/// Time that collectives wait for other devices, where all steps are looked at: the trace check knows it of the whole file alone.
+fn waiting_ms(trace: &Trace, view: &View<'_>) -> f64 {
+    let all = view.timeline.windows.iter().filter(|window| view.counts(window)).count();
+    let finding = trace.report.as_ref().and_then(|report| report.finding(Code::WaitingCollectives));
+    let wait = finding.filter(|_| view.count() == all).and_then(|finding| finding.evidence.as_map().get("wait_us"));
+    wait.and_then(serde_json::Value::as_f64).unwrap_or(0.0) / 1e3
+}
