@@ -18,7 +18,7 @@ pub fn piece(trace: &Trace, selection: &Selection) -> Result<Option<Piece>, Erro
         return Err(Error::NoKernels { path: trace.path.clone() });
     };
     trace.require_phase(selection.phase)?;
-    if trace.boundaries == Boundaries::Whole {
+    if matches!(trace.boundaries, Boundaries::Whole | Boundaries::Repetition) {
         return Ok(None);
     }
     let view = View::new(timeline, selection);
