@@ -8,6 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
+/// The function that makes an answer again, and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (Py<Database>, Query, String));
+
 /// A row of a table: file and line.
 #[pyclass(frozen, module = "perfdb", eq, hash, get_all)]
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -189,7 +192,7 @@ impl Answer {
     }
 
     /// Pickled as the database and the query: it is queried again where it is unpickled.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Py<Database>, Query, String))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let answer = slf.get();
         let again = slf.py().import("perfdb._perfdb")?.getattr("answer_again")?;
         let text = answer_to_json(&answer.result).to_string();
@@ -248,7 +251,8 @@ impl Answer {
 #[pyfunction]
 pub(crate) fn answer_again(database: &Bound<'_, Database>, query: Query, was: &str) -> PyResult<Answer> {
     let answer = Database::ask(database, query.0)?;
-    if answer_to_json(&answer.result).to_string() != was {
+    let now = answer_to_json(&answer.result).to_string();
+    if now != was {
         let path = database.get().path.display();
         return Err(of_message(&format!("{path}: the database has another answer than when it was pickled"), false));
     }

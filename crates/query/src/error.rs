@@ -20,7 +20,7 @@ pub enum Error {
         /// The mapping.
         path: PathBuf,
         /// What is wrong.
-        fault: registry::Error,
+        fault: Box<registry::Error>,
     },
     /// A trace.
     #[error(transparent)]

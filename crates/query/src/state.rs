@@ -107,7 +107,8 @@ impl State {
             Some(before) => before.mapping.clone(),
             None => OpMapping::load(&path)?.unwrap_or_default(),
         };
-        let registry = Registry::of_mapping(&mapping).map_err(|fault| Error::Registry { path: path.clone(), fault })?;
+        let registry = Registry::of_mapping(&mapping)
+            .map_err(|fault| Error::Registry { path: path.clone(), fault: Box::new(fault) })?;
         let mut files: FxHashMap<String, PathBuf> = FxHashMap::default();
         for path in tables_in(directory)? {
             if let Some(stem) = path.file_stem() {

@@ -38,9 +38,8 @@ impl Survey {
             }
             survey.take(event, piece);
         })?;
-        for correlation in survey.launches.keys() {
-            survey.idle.remove(correlation);
-        }
+        let launches = &survey.launches;
+        survey.idle.retain(|correlation, _| !launches.contains_key(correlation));
         each(path, Some(survey.restarts), |event, _| survey.take_again(event, piece))?;
         survey.far.values_mut().for_each(|times| times.sort_unstable());
         Ok(survey)

@@ -13,11 +13,8 @@ use crate::trace::Trace;
 
 pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_roof: Option<f64>) -> Grounds {
     let mut late: FxHashMap<NameId, Picoseconds> = FxHashMap::default();
-    for window in view.chosen.iter().map(|number| &view.timeline.windows[*number]) {
-        for (name, time) in &window.late_after {
-            *late.entry(*name).or_default() += time;
-        }
-    }
+    let windows = view.chosen.iter().map(|number| &view.timeline.windows[*number]);
+    windows.flat_map(|window| &window.late_after).for_each(|(name, time)| *late.entry(*name).or_default() += time);
     let mut late: Vec<(&str, Picoseconds)> =
         late.into_iter().filter(|(name, _)| *name != NO_NAME).map(|(name, time)| (trace.name(name), time)).collect();
     late.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
