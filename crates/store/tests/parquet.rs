@@ -131,7 +131,7 @@ fn rewrite(path: &Path, to: &Path, keeps_notes: bool, change: impl Fn(&str, &mut
         columns.push((name, values));
     }
     let notes = file.note("perfdb.csv").filter(|_| keeps_notes).map(|note| ("perfdb.csv".to_owned(), note.to_owned()));
-    Ok(write(to, columns, notes.into_iter().collect())?)
+    write(to, columns, notes.into_iter().collect())
 }
 
 /// A file of these columns.
