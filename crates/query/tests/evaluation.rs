@@ -142,7 +142,7 @@ fn the_default_rules_are_judged_by_queries_of_rows_that_are_left_out() -> TestRe
     let again: String =
         table(odd).replace("DT_BF16", "DT_FLOAT16").lines().skip(1).map(|line| format!("{line}\n")).collect();
     let twice = evaluate(&(table(odd) + &again))?.scores()[0];
-    assert!(once.median > 10.0 * single.median.max(0.01), "{once:?}");
-    assert!(twice.median > 0.8 * once.median, "{twice:?} {once:?}");
+    assert!(single.p90 < 0.01 && once.p90 > 0.5, "{single:?} {once:?}");
+    assert!(twice.p90 > 0.8 * once.p90, "{twice:?} {once:?}");
     Ok(())
 }
