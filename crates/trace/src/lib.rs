@@ -32,6 +32,7 @@ pub mod chrome;
 pub mod error;
 pub mod id;
 pub mod json;
+pub mod kernel_table;
 pub mod kernels;
 pub mod names;
 pub mod numbering;
