@@ -82,8 +82,8 @@ pub use document::{
     analyse, sections,
 };
 pub use elapsed::{
-    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, PhasePasses,
-    TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
+    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, PerCall,
+    PhasePasses, TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
 };
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};

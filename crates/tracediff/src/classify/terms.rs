@@ -95,14 +95,16 @@ pub(super) fn head(name: &str) -> String {
     head
 }
 
-/// What follows `std::enable_if<…>::type `.
+/// What follows `std::enable_if<…>::type `. Inside parentheses `>` compares: `std::enable_if<((8)>(0)), void>::type `.
 fn enable_if(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("std::enable_if<")?;
-    let mut depth = 1_usize;
+    let (mut depth, mut parentheses) = (1_usize, 0_usize);
     for (at, character) in rest.char_indices() {
         match character {
-            '<' => depth += 1,
-            '>' => depth -= 1,
+            '(' => parentheses += 1,
+            ')' => parentheses = parentheses.saturating_sub(1),
+            '<' if parentheses == 0 => depth += 1,
+            '>' if parentheses == 0 => depth -= 1,
             _ => {}
         }
         if depth == 0 {
@@ -162,6 +164,7 @@ mod tests {
             ("void flash::fwd<Traits<128>, true>(Params)", "flash::fwd"),
             ("void at::native::(anonymous namespace)::f<int>(int)", "at::native::f"),
             ("std::enable_if<!a<b>::value, void>::type rope<half>(int)", "rope"),
+            ("std::enable_if<(((8)>(0)))&&a<c10::Half>::b, void>::type vllm::norm<c10::Half, 8>(int)", "vllm::norm"),
             ("Cijk_Alik_Bljk", "Cijk_Alik_Bljk"),
             ("_ZN7cutlass6KernelI4GemmEEvv", "cutlass::Kernel"),
             ("_ZN5aiter12_GLOBAL__N_14normEv", "aiter::norm"),

@@ -34,7 +34,8 @@ pub(super) fn next(one: &OneTrace) -> Vec<Advice> {
     found.extend(far_from_roof(one, steps, kernel_ms));
     found.extend(unfused(one, steps, step));
     found.retain(|advice| advice.saves_at_most_ms.is_none_or(|saves| saves >= LEAST_PART * step));
-    found.extend(no_operator(one, steps));
+    // One reason is enough: there are no operators inside of a row either.
+    found.extend(graphs_in_one_row(one, steps).or_else(|| no_operator(one, steps)));
     let saves = |advice: &Advice| advice.saves_at_most_ms.unwrap_or(0.0);
     found.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
     found.truncate(MOST);
@@ -114,9 +115,25 @@ fn unfused(one: &OneTrace, steps: f64, step: f64) -> Option<Advice> {
 
 fn no_operator(one: &OneTrace, steps: f64) -> Option<Advice> {
     let (without, all) = (one.without_operator_ms / steps, one.kernel_ms / steps);
+    // What names the operators; nothing where the format has none.
+    let remedy = match one.kind {
+        "gpu-trace" => " (graph replays); --capture names them",
+        "nsys" => "; NVTX ranges name them: torch.autograd.profiler.emit_nvtx(record_shapes=True)",
+        _ => return None,
+    };
     (all > 0.0 && without >= 0.2 * all).then(|| {
-        let text =
-            format!("{without:.3} of {all:.3} ms of kernels have no operator (graph replays); --capture names them");
+        let text = format!("{without:.3} of {all:.3} ms of kernels have no operator{remedy}");
         advice("NO_OPERATOR", None, without, text)
+    })
+}
+
+/// Graphs that are one row each hide their kernels.
+fn graphs_in_one_row(one: &OneTrace, steps: f64) -> Option<Advice> {
+    (one.graph_collapsed_ms > 0.0 && one.graph_collapsed_ms >= 0.1 * one.elapsed_ms).then(|| {
+        let ms = one.graph_collapsed_ms / steps;
+        let text = format!(
+            "{ms:.3} ms are CUDA graphs recorded as one row each, without their kernels; record again with --cuda-graph-trace=node"
+        );
+        advice("GRAPH_COLLAPSED", None, ms, text)
     })
 }
