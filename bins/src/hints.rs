@@ -92,7 +92,7 @@ impl ForeignFormat {
             ForeignFormat::Zip => format!("it is a zip archive: unpack it (unzip {file}) and name the file in it"),
             ForeignFormat::Parquet => "it is a Parquet file: write it as CSV".to_owned(),
             ForeignFormat::Sqlite => {
-                "it is an SQLite database: explain-trace and compare-traces read those of nsys and RPD, other tools the profiler's CSV or JSON files"
+                "it is an SQLite database: explain-trace, compare-traces and check-trace read those of nsys, RPD and rocprofv3, other tools the profiler's CSV or JSON files"
                     .to_owned()
             }
         }

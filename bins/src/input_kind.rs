@@ -25,12 +25,12 @@ impl Kind {
             Kind::SimulatorTrace => {
                 "a simulator's trace (explain-prediction, compute-m6, trace-to-csv and query-database --from-trace take it)"
             }
-            Kind::GpuTrace => "a GPU trace (compare-traces and check-trace take it)",
+            Kind::GpuTrace => "a GPU trace (explain-trace, compare-traces and check-trace take it)",
             Kind::AscendTimeline => {
-                "an Ascend timeline (check-trace takes it); the simulator's trace is an object with \"traceEvents\", and kernel_details.csv is next to this file"
+                "an Ascend timeline (explain-trace, compare-traces and check-trace take it); the simulator's trace is an object with \"traceEvents\", and kernel_details.csv is next to this file"
             }
             Kind::Kernels => {
-                "a kernel CSV of a profile (cut-forward-pass, parse-kernel-details and --prof-trace take it)"
+                "a kernel CSV of a profile (cut-forward-pass, parse-kernel-details, --prof-trace, explain-trace and compare-traces take it)"
             }
             Kind::Table => "a table of a database (--database-path takes its folder)",
             Kind::Database => "a database folder (--database-path takes it)",
@@ -47,6 +47,12 @@ impl Kind {
             (_, "database-path" | "data-dir") => Kind::Database,
             _ => return None,
         })
+    }
+
+    /// Whether an option that takes this kind takes another one too.
+    fn takes(self, other: Kind) -> bool {
+        let of_profilers = [Kind::GpuTrace, Kind::AscendTimeline, Kind::Kernels];
+        self == other || self == Kind::GpuTrace && of_profilers.contains(&other)
     }
 
     fn of(path: &Path) -> Option<Kind> {
@@ -143,7 +149,9 @@ impl Mistake {
 /// What is wrong with the inputs of a tool: only what is certainly of another kind is reported.
 pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
     let kinds: Vec<Option<Kind>> = given.iter().map(|one| Kind::of(&one.path)).collect();
-    let is_other = |at: usize, by: usize| kinds[at] == Some(given[by].wanted) && kinds[at] != Some(given[at].wanted);
+    let is_other = |at: usize, by: usize| {
+        kinds[at] == Some(given[by].wanted) && !kinds[at].is_some_and(|kind| given[at].wanted.takes(kind))
+    };
     let pairs = (0..given.len()).flat_map(|a| (a + 1..given.len()).map(move |b| (a, b)));
     if let Some((a, b)) = pairs.into_iter().find(|&(a, b)| is_other(a, b) && is_other(b, a)) {
         let (a, b) = (&given[a], &given[b]);
@@ -155,7 +163,7 @@ pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
         return vec![Mistake { path: a.path.clone(), text: format!("the two inputs are swapped: {right}") }];
     }
     let wrong = given.iter().zip(kinds).filter_map(|(one, kind)| {
-        let kind = kind.filter(|kind| *kind != one.wanted)?;
+        let kind = kind.filter(|kind| !one.wanted.takes(*kind))?;
         Some(Mistake { path: one.path.clone(), text: format!("this is {}", kind.text()) })
     });
     wrong.collect()

@@ -338,7 +338,10 @@ fn a_file_of_another_kind_is_named() -> TestResult {
     for (line, part) in [
         (format!("compute-m6 {PASS} {trace}"), "; the two inputs are swapped: compute-m6 "),
         (format!("explain-prediction {PASS} {trace}"), "; the two inputs are swapped: explain-prediction "),
-        (format!("explain-prediction {trace} {gpu}"), "; this is a GPU trace (compare-traces and check-trace take it)"),
+        (
+            format!("explain-prediction {trace} {gpu}"),
+            "; this is a GPU trace (explain-trace, compare-traces and check-trace take it)",
+        ),
         (format!("compare-traces {trace} {gpu}"), "this is a simulator's trace (explain-prediction, compute-m6"),
         (format!("query-database {PASS} mm"), "this is a kernel CSV of a profile (cut-forward-pass, "),
         (

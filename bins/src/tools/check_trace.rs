@@ -1,6 +1,6 @@
 //! What is wrong with a trace or kernel table, and a repaired copy of it.
 
-use crate::hints::foreign_format;
+use crate::hints::{ForeignFormat, foreign_format};
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
@@ -8,7 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_line, print_note, print_styled, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use perfdb_doctor::{Code, Input, Options, Packing, Report, Selection, repaired_line};
+use perfdb_doctor::{Code, Input, Kind, Options, Packing, Report, Selection, repaired_line};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::doctor_page;
 use perfdb_report::trace_check::text;
@@ -95,7 +95,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if let Some(json) = json {
         written.push(json.stage_text(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?);
     }
-    if let Some(format) = foreign_format(&arguments.file) {
+    let is_read = |format: &ForeignFormat| *format == ForeignFormat::Sqlite && report.kind != Kind::Unknown;
+    if let Some(format) = foreign_format(&arguments.file).filter(|format| !is_read(format)) {
         print_note(&format!("{}: {}", report.file, format.hint(&arguments.file)));
     }
     if arguments.json {

@@ -4,10 +4,11 @@ use crate::comparison::usable_cores;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::table_file::TableFile;
-use crate::{Failure, Status, command_of, print_escaped, run};
+use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use perfdb_doctor::Code;
+use perfdb_files::escape::shown;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::one_trace;
 use perfdb_report::pages::one_trace_page;
@@ -164,6 +165,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         ..LoadOptions::default()
     };
     let trace = Trace::open_with_capture(&arguments.trace, arguments.capture.as_deref(), &options)?;
+    for note in trace.notes() {
+        print_note(&format!("{}: {note}", shown(trace.path())));
+    }
     let devices = arguments.devices.as_deref().map(open_devices).transpose()?.unwrap_or_default();
     let mut selection = Selection { phase: arguments.phase, rows: None, top: Some(arguments.top), devices };
     let mut one = explain(&trace, &selection)?;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Field, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
+use perfdb_trace::profile::{self, Form, Profile};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
 use rustc_hash::FxHashSet;
@@ -84,6 +85,18 @@ pub(crate) fn check_opened(input: &Input, options: &Options) -> Result<Report, E
 }
 
 fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
+    let profile = match profile::form(&input.path) {
+        // A table is looked at row by row.
+        Ok(Some(Form::AscendTable)) => Ok(None),
+        Ok(_) => profile::open(&input.path),
+        Err(error) => Err(error),
+    };
+    match profile {
+        Ok(Some(profile)) => return Ok(check_profile(&profile, input, options)),
+        Err(perfdb_trace::Error::Profile { reason, .. }) => return Ok(refused(&reason, input, options)),
+        // What else cannot be read as a profile is looked at byte by byte.
+        Ok(None) | Err(_) => {}
+    }
     let opened = open(&input.path)?;
     match opened.text.clone() {
         Text::Empty => {
@@ -112,6 +125,20 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
             check_table(mender, &input.name, more, &options.selection)
         }
     }
+}
+
+fn check_profile(profile: &Profile, input: &Input, options: &Options) -> Report {
+    let collector = Collector::of_profile(profile);
+    let mut report = collector.report_with(&input.name, Findings::default(), &options.selection);
+    report.kind = Kind::Profile(profile.kind);
+    report
+}
+
+/// A form that no tool reads, with what makes a readable file of it.
+fn refused(reason: &str, input: &Input, options: &Options) -> Report {
+    let mut found = Findings::default();
+    found.error(Code::NotATrace, 1.0, Evidence::new().with("reason", reason));
+    Report::new(&input.name, Kind::Unknown, found, Certificate::default(), 0, &options.selection)
 }
 
 fn without_data(

@@ -91,6 +91,9 @@ codes! {
     StepMissing "STEP_MISSING" "steps are missing: forward passes are missing", None;
     NoSteps "NO_STEPS" "no step is annotated: everything counts as one pass", None;
     EmptySteps "EMPTY_STEPS" "steps that launched nothing", None;
+    NsysCut "NSYS_CUT" "the file holds less than half of the recording: times count from the start of the session", None;
+    NsysDiagnostic "NSYS_DIAGNOSTIC" "nsys reported problems while it recorded", None;
+    GraphCollapsed "GRAPH_COLLAPSED" "CUDA graphs are one row each, without their kernels: record with --cuda-graph-trace=node", None;
     NoSource "NO_SOURCE" "operators without a source: analytic figures stand in for measured ones", None;
     NoKernelType "NO_KERNEL_TYPE" "operators without a kernel type cannot be compared", None;
     CompositeSum "COMPOSITE_SUM" "composite operators do not last as long as their parts", None;

@@ -8,6 +8,7 @@ mod coverage;
 mod device;
 mod graph;
 mod prepared;
+mod profile;
 mod rules;
 mod secrets;
 

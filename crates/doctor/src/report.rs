@@ -20,6 +20,8 @@ pub enum Kind {
     TcTrace,
     /// A table with a row per kernel.
     KernelTable,
+    /// A profile of another form than JSON.
+    Profile(perfdb_trace::profile::Kind),
     /// None of these.
     Unknown,
 }
@@ -31,6 +33,7 @@ impl Kind {
             Kind::GpuTrace => "gpu-trace",
             Kind::TcTrace => "tc-trace",
             Kind::KernelTable => "kernel-csv",
+            Kind::Profile(kind) => kind.name(),
             Kind::Unknown => "unknown",
         }
     }

@@ -38,6 +38,11 @@ impl Id {
         Id(i64::from(number))
     }
 
+    /// The id of a negative integer: -1, -2 and so on for 0, 1.
+    pub fn negative(number: u32) -> Id {
+        Id(-1 - i64::from(number))
+    }
+
     /// The integer of a number's text without decimals and exponent.
     pub fn plain(number: &[u8]) -> Option<Id> {
         let (negative, digits) = match number.split_first()? {
@@ -100,8 +105,11 @@ impl IdTable {
         }
     }
 
-    /// The text of an id that is not a small integer: texts as they are, other numbers by digits and power of ten.
+    /// The text of an id: small integers and texts as they are, other numbers by digits and power of ten.
     pub fn shown(&self, id: Id) -> String {
+        if let Some(number) = id.number() {
+            return number.to_string();
+        }
         let text = id.entry().and_then(|at| self.texts.get(at));
         text.and_then(|text| text.get(1..)).unwrap_or_default().to_owned()
     }

@@ -33,6 +33,7 @@ pub mod cut;
 pub mod error;
 pub mod id;
 pub mod json;
+pub mod kernel_table;
 pub mod kernels;
 pub mod names;
 pub mod numbering;

@@ -2,14 +2,21 @@
 //!
 //! Times are picoseconds, exact. Rows stream from the file; what is kept is what the model names.
 
+mod ascend_classes;
+mod ascend_table;
+mod ascend_timeline;
 mod detect;
+mod folder;
 mod model;
 mod nsys;
+mod refused;
+mod rocpd;
 mod rpd;
 mod sqlite;
 
 #[cfg(test)]
 mod tests;
 
-pub use detect::{open, refusal};
-pub use model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Profile};
+pub use detect::{Form, form, names_ascend, open, open_ascend_timeline};
+pub use folder::file_in;
+pub use model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile, RowSteps, StepBasis};

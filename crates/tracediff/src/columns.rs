@@ -6,6 +6,7 @@ use crate::legacy::times::LegacyTimes;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::time::Picoseconds;
 use perfdb_trace::numbering::Numbering;
+use perfdb_trace::profile::{Kind, Mark, RowSteps};
 
 /// A kernel event.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +114,8 @@ pub(crate) struct Annotation {
     pub(crate) start: Picoseconds,
     pub(crate) duration: Picoseconds,
     pub(crate) name: String,
+    /// The process whose launches can belong to it; nothing for those of any process.
+    pub(crate) process: Option<Id>,
 }
 
 /// The rows of a trace or of a piece of it.
@@ -123,7 +126,17 @@ pub(crate) struct Columns {
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) copies: Vec<GpuCopy>,
     /// Who wrote a profile of another form than JSON.
-    pub(crate) written_by: Option<perfdb_trace::profile::Kind>,
+    pub(crate) written_by: Option<Kind>,
+    /// What that profile says of its kernels, by their [`Kernel::index`].
+    pub(crate) marks: Vec<Mark>,
+    /// The steps of a profile without launches.
+    pub(crate) row_steps: Option<RowSteps>,
+    /// The operator behind each launch, a number in `shaped`, where the file links them instead of nesting them.
+    pub(crate) linked: Vec<Option<u32>>,
+    /// What that profile lacks or has twice.
+    pub(crate) notes: Vec<String>,
+    /// Whether a process is one of Ascend's profiler: the file has to be read as its timeline.
+    pub(crate) is_of_ascend: bool,
     pub(crate) launches: Vec<Launch>,
     /// Runtime calls without a correlation id; kernels have their External id alone.
     pub(crate) unlinked: Vec<Launch>,
@@ -221,9 +234,15 @@ impl Columns {
         if let Some(times) = piece.legacy_times.take() {
             self.legacy_times.get_or_insert_default().append(times);
         }
+        self.is_of_ascend |= piece.is_of_ascend;
         self.events += piece.events;
         self.skipped_kernels += piece.skipped_kernels;
         self.has_frames |= piece.has_frames;
+    }
+
+    /// What the profile says of a kernel beside its name.
+    pub(crate) fn mark_of(&self, kernel: &Kernel) -> Mark {
+        self.marks.get(kernel.index as usize).copied().unwrap_or_default()
     }
 
     /// Kernels under the name of an old category are none where the trace has others: it was written by something else.

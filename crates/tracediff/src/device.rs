@@ -14,16 +14,20 @@ pub enum Platform {
     /// AMD.
     #[serde(rename = "AMD")]
     Amd,
+    /// Huawei's NPUs.
+    #[serde(rename = "Ascend")]
+    Ascend,
     /// NVIDIA.
     #[serde(rename = "NVIDIA")]
     Nvidia,
 }
 
 impl Platform {
-    /// `AMD` or `NVIDIA`.
+    /// `AMD`, `Ascend` or `NVIDIA`.
     pub fn name(self) -> &'static str {
         match self {
             Platform::Amd => "AMD",
+            Platform::Ascend => "Ascend",
             Platform::Nvidia => "NVIDIA",
         }
     }
@@ -160,6 +164,9 @@ impl Members {
             let name = name.to_lowercase();
             ["amd", "instinct", "radeon"].iter().any(|word| name.contains(word))
         };
+        if rule == DeviceRule::Any && name.starts_with("Ascend ") {
+            return Platform::Ascend;
+        }
         let amd = match rule {
             DeviceRule::Any => self.roctracer || self.rocprofiler || warp_size == Some(64) || named(),
             DeviceRule::Mi300x => self.roctracer || warp_size == Some(64),

@@ -6,6 +6,7 @@
 pub(crate) mod counted;
 mod headline;
 mod next_steps;
+mod per_call;
 pub(crate) mod timeline;
 mod waterfall;
 
@@ -27,6 +28,7 @@ use timeline::{CopySum, TimeParts, Timeline, Window};
 pub(crate) use counted::Counted;
 pub(crate) use headline::Headline;
 pub use next_steps::NextStep;
+pub use per_call::PerCall;
 pub use waterfall::{WaterfallKind, WaterfallRow};
 
 /// Elapsed times of two traces.
@@ -44,6 +46,9 @@ pub struct Elapsed {
     pub ratio_per_layer: Option<f64>,
     /// What is compared.
     pub basis: Basis,
+    /// What is compared instead of the elapsed times, where both traces are cuts of runs with more work in one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_call: Option<PerCall>,
 }
 
 /// Elapsed time of a trace.
@@ -261,9 +266,13 @@ pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter, runs: R
     let headline = Headline::new(&compared, runs);
     let (waterfall, verdict) = waterfall::waterfall(&compared, &headline, threshold_ms, names_trusted);
     let next_steps = next_steps::next_steps(&waterfall, traces, [&trace1, &trace2], &compared, phase);
-    let verdict = verdict + &without_cold_start([&trace1, &trace2]);
+    let per_call = PerCall::new(traces, &compared, phase);
+    let verdict = match &per_call {
+        Some(found) => found.verdict(),
+        None => verdict + &without_cold_start([&trace1, &trace2]),
+    };
     let median_ratio = headline.medians.and_then(|[first, second]| (first > 0.0).then(|| second / first));
-    let elapsed = Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis };
+    let elapsed = Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis, per_call };
     let noise_ms = headline.noise_ms(elapsed.trace1.per_pass_ms.min(elapsed.trace2.per_pass_ms));
     let different_workloads = None;
     Some(ElapsedReport { elapsed, waterfall, different_workloads, verdict, threshold_ms, noise_ms, next_steps })

@@ -82,7 +82,7 @@ pub use document::{
     analyse, sections,
 };
 pub use elapsed::{
-    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, PhasePasses,
+    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, PerCall, PhasePasses,
     TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
 };
 pub use error::Error;

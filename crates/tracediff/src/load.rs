@@ -117,7 +117,7 @@ impl Trace {
         capture: Option<&Path>,
         options: &LoadOptions,
     ) -> Result<Trace, Error> {
-        let path = path.as_ref().to_path_buf();
+        let path = file_of(path.as_ref(), options)?;
         let _span = tracing::debug_span!("open", path = %shown(&path)).entered();
         let contents = read::open(&path, options.wanted()).map_err(|error| mendable(error, &path, options))?;
         let read_again = || {
@@ -126,7 +126,10 @@ impl Trace {
             let report = regular.then(|| perfdb_doctor::check(&path, &options))?;
             report.ok().filter(|report| report.kind == Kind::GpuTrace)
         };
-        let report = contents.doctor.and_then(|doctor| report(doctor, &path, read_again));
+        let report = match contents.columns.written_by {
+            Some(perfdb_trace::profile::Kind::AscendTable) => perfdb_doctor::check(&path, &Default::default()).ok(),
+            _ => contents.doctor.and_then(|doctor| report(doctor, &path, read_again)),
+        };
         let wanted = Wanted { launched: true, shaped: false, ..options.wanted() };
         let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
         let capture = capture.map(|capture| capture.columns);
@@ -146,6 +149,14 @@ impl Trace {
         let Contents { columns, members, doctor } = read::reader(&path, reader, options.wanted())?;
         let report = doctor.and_then(|doctor| report(doctor, &path, || None));
         load(path, columns, &members, report, None, options)
+    }
+}
+
+/// The file that is meant: of a folder of a profiler, the profile in it.
+fn file_of(path: &Path, options: &LoadOptions) -> Result<PathBuf, Error> {
+    match path.is_dir() && !options.rules.is_legacy() {
+        true => Ok(perfdb_trace::profile::file_in(path)?),
+        false => Ok(path.to_path_buf()),
     }
 }
 
@@ -208,12 +219,13 @@ fn load(
     let started = Instant::now();
     let rules = &options.rules;
     let (platform, device) = members.device(rules.device);
-    let classifier = Classifier { registry: &options.registry, rules, platform };
 
     let mut names = std::mem::take(&mut columns.names);
     names.finish();
     let mut kernels = std::mem::take(&mut columns.kernels);
     columns.leave_out_old_kernels(&mut kernels);
+    let legacy_times = columns.legacy_times.take();
+    let classifier = Classifier { registry: &options.registry, rules, platform, given: &columns };
     let mut corrections = match &report {
         Some(report) => corrections::apply(&mut kernels, report, options.clip_overlaps),
         None => Corrections::default(),
@@ -227,7 +239,7 @@ fn load(
     let mut replayed = Vec::new();
     let mut facts = None;
     let (mut lead, mut boundaries) = (Lead::default(), Boundaries::Whole);
-    match (rules.phases, columns.legacy_times.take()) {
+    match (rules.phases, legacy_times) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
             let windows = legacy::phases::windows(&columns.annotations, &times.annotations, prefill_tokens);
             passes = legacy::phases::find(&times.kernels, &windows);
@@ -371,6 +383,7 @@ fn load(
         contexts: KernelContext::of_kernels(&passes, &operators, &classes, &layers),
         names,
         ids: columns.ids,
+        notes: columns.notes,
         lead: lead.summary(&kernels),
         kernels,
         groups: classes.groups,

@@ -107,7 +107,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
             copies: facts.unlaunched.copies,
             kernel_ms: milliseconds(facts.unlaunched.time),
         },
-        graph_collapsed_ms: 0.0,
+        graph_collapsed_ms: milliseconds(facts.graphs),
         kernel_count: sums.kernels.count,
         kernel_ms: milliseconds(sums.kernels.time),
         distinct_names: sums.names.len() as u64,

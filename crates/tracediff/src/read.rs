@@ -1,6 +1,6 @@
 //! From the events of a trace file to [`Columns`].
 
-mod profile;
+mod of_profile;
 mod taken;
 
 use std::convert::Infallible;
@@ -12,6 +12,7 @@ use perfdb_doctor::{Collector, Taken};
 use perfdb_files::escape::shown;
 use perfdb_model::workload::Call;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
+use perfdb_trace::profile;
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
@@ -84,11 +85,18 @@ struct Piece {
 /// Reads a trace file, or under the present rules a profile of another form.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
     if wanted.findings
-        && let Some(profile) = perfdb_trace::profile::open(path)?
+        && let Some(profile) = profile::open(path)?
     {
         return Ok(Contents::of_profile(profile, wanted.every_annotation));
     }
-    read(&mut Source::open(path)?, wanted)
+    let every_annotation = wanted.every_annotation;
+    let contents = read(&mut Source::open(path)?, wanted)?;
+    if contents.columns.is_of_ascend
+        && let Some(profile) = profile::open_ascend_timeline(path)?
+    {
+        return Ok(Contents::of_profile(profile, every_annotation));
+    }
+    Ok(contents)
 }
 
 /// Reads a trace from a reader.
@@ -177,7 +185,13 @@ impl Columns {
         let event = taken.event;
         let index = self.events;
         self.events += 1;
-        let Some(Value::Text(category)) = event.field(Field::Category) else { return };
+        let Some(Value::Text(category)) = event.field(Field::Category) else {
+            // The names of processes have none.
+            if wanted.findings && !self.is_of_ascend && event.has_phase("M") {
+                self.is_of_ascend = profile::names_ascend(event.raw());
+            }
+            return;
+        };
         let decoded;
         let category = if category.is_escaped() {
             decoded = category.decode_lossy();
@@ -396,7 +410,7 @@ impl Columns {
             return;
         }
         let duration = taken.duration().unwrap_or(0);
-        self.annotations.push(Annotation { start, duration, name: name.into_owned() });
+        self.annotations.push(Annotation { start, duration, name: name.into_owned(), process: None });
         if wanted.legacy_times {
             self.legacy_times.get_or_insert_default().annotations.push(doubles(taken.event));
         }
@@ -406,7 +420,7 @@ impl Columns {
         let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
         if wanted.every_annotation || may_be_step(&name) {
             let duration = taken.duration().unwrap_or(0);
-            self.device_annotations.push(Annotation { start, duration, name: name.into_owned() });
+            self.device_annotations.push(Annotation { start, duration, name: name.into_owned(), process: None });
         }
     }
 

@@ -2,11 +2,14 @@
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::str::FromStr;
 
 use perfdb_model::workload::BatchLengths;
 
 use crate::columns::Annotation;
+use crate::id::Id;
 use crate::time::Picoseconds;
 
 /// Phase of a forward pass.
@@ -120,11 +123,37 @@ pub(crate) struct Steps {
     pub(crate) recognised: bool,
     /// What the windows are.
     pub(crate) basis: Basis,
+    /// The processes that they belong to, each with its part of the windows; nothing stands for all processes.
+    processes: Vec<(Option<Id>, Range<usize>)>,
 }
 
 impl Steps {
-    /// Windows of the annotations of a trace.
+    /// Windows of the annotations of a trace: those of one process own nothing of another one.
     pub(crate) fn new(annotations: &[Annotation]) -> Steps {
+        Steps::of_processes(annotations, Steps::of_process)
+    }
+
+    fn of_processes(annotations: &[Annotation], find: impl Fn(&[&Annotation]) -> (Vec<Window>, bool, Basis)) -> Steps {
+        let mut of_processes: BTreeMap<Option<Id>, Vec<&Annotation>> = BTreeMap::new();
+        for annotation in annotations {
+            of_processes.entry(annotation.process).or_default().push(annotation);
+        }
+        let mut all = Steps { windows: Vec::new(), recognised: false, basis: Basis::Whole, processes: Vec::new() };
+        for (process, annotations) in of_processes {
+            let (windows, recognised, basis) = find(&annotations);
+            if windows.is_empty() {
+                continue;
+            }
+            let first = all.windows.len();
+            all.windows.extend(windows);
+            all.recognised |= recognised;
+            all.basis = all.basis.max(basis);
+            all.processes.push((process, first..all.windows.len()));
+        }
+        all
+    }
+
+    fn of_process(annotations: &[&Annotation]) -> (Vec<Window>, bool, Basis) {
         let window = |annotation: &Annotation, phase| Window {
             start: annotation.start,
             end: annotation.start + annotation.duration,
@@ -136,7 +165,7 @@ impl Steps {
             .filter_map(|annotation| Some(window(annotation, step_phase(&annotation.name)?)))
             .collect();
         if !recognised.is_empty() {
-            return Steps { windows: outermost(recognised), recognised: true, basis: Basis::Pass };
+            return (outermost(recognised), true, Basis::Pass);
         }
         let loose: Vec<(Window, bool)> = annotations
             .iter()
@@ -155,29 +184,42 @@ impl Steps {
             windows if windows.iter().any(of_profiler) => Basis::Step,
             _ => Basis::Pass,
         };
-        Steps { recognised: windows.iter().any(|window| window.phase.is_some()), windows, basis }
+        let recognised = windows.iter().any(|window| window.phase.is_some());
+        (windows, recognised, basis)
     }
 
     /// Windows of the annotations whose names match a pattern.
     pub(crate) fn matching(annotations: &[Annotation], pattern: &Regex) -> Steps {
-        let window = |annotation: &Annotation| Window {
-            start: annotation.start,
-            end: annotation.start + annotation.duration,
-            phase: step_phase(&annotation.name).unwrap_or_else(|| phase_by_requests(&annotation.name.to_lowercase())),
-            lengths: BatchLengths::of_annotation(&annotation.name),
-        };
-        let matching = annotations.iter().filter(|annotation| pattern.is_match(&annotation.name));
-        let windows = outermost(matching.map(window).collect());
-        let recognised = windows.iter().any(|window| window.phase.is_some());
-        let basis = if windows.is_empty() { Basis::Whole } else { Basis::Step };
-        Steps { windows, recognised, basis }
+        Steps::of_processes(annotations, |annotations| {
+            let window = |annotation: &Annotation| Window {
+                start: annotation.start,
+                end: annotation.start + annotation.duration,
+                phase: step_phase(&annotation.name)
+                    .unwrap_or_else(|| phase_by_requests(&annotation.name.to_lowercase())),
+                lengths: BatchLengths::of_annotation(&annotation.name),
+            };
+            let matching = annotations.iter().filter(|annotation| pattern.is_match(&annotation.name));
+            let windows = outermost(matching.map(|annotation| window(annotation)).collect());
+            let recognised = windows.iter().any(|window| window.phase.is_some());
+            (windows, recognised, Basis::Step)
+        })
     }
 
-    /// The window at a time: the latest-starting one that covers it. Ends grow with starts, so no other can cover it.
-    pub(crate) fn at(&self, time: Picoseconds) -> Option<usize> {
-        let behind = self.windows.partition_point(|window| window.start <= time);
+    /// Steps from start to end, in the order of their numbers.
+    pub(crate) fn of_spans(spans: impl Iterator<Item = (Picoseconds, Picoseconds)>) -> Steps {
+        let window = |(start, end)| Window { start, end, phase: None, lengths: None };
+        Steps { windows: spans.map(window).collect(), recognised: false, basis: Basis::Step, processes: Vec::new() }
+    }
+
+    /// The window of a process at a time: the latest-starting one that covers it. Ends grow with starts, so no other can
+    /// cover it.
+    pub(crate) fn at(&self, process: Option<Id>, time: Picoseconds) -> Option<usize> {
+        let is_of = |(of, _): &&(Option<Id>, Range<usize>)| of.is_none() || *of == process;
+        let (_, part) = self.processes.iter().find(is_of)?;
+        let windows = &self.windows[part.clone()];
+        let behind = windows.partition_point(|window| window.start <= time);
         let at = behind.checked_sub(1)?;
-        (time <= self.windows[at].end).then_some(at)
+        (time <= windows[at].end).then_some(part.start + at)
     }
 }
 
@@ -339,7 +381,7 @@ mod tests {
     }
 
     fn annotation(name: &str, start: i128, duration: i128) -> Annotation {
-        Annotation { name: name.to_owned(), start, duration }
+        Annotation { name: name.to_owned(), start, duration, process: None }
     }
 
     #[test]
@@ -355,7 +397,7 @@ mod tests {
         let ends: Vec<_> = steps.windows.iter().map(|window| (window.start, window.end)).collect();
         assert_eq!(ends, [(0, 60), (100, 160)]);
         assert_eq!(
-            [-1, 0, 60, 61, 99, 100, 160, 161].map(|time| steps.at(time)),
+            [-1, 0, 60, 61, 99, 100, 160, 161].map(|time| steps.at(None, time)),
             [None, Some(0), Some(0), None, None, Some(1), Some(1), None]
         );
     }

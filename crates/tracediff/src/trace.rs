@@ -42,6 +42,8 @@ pub struct Trace {
     pub(crate) launch_count_gpu: String,
     pub(crate) names: Names,
     pub(crate) ids: IdTable,
+    /// What the profile lacks or has twice, where it is not a JSON trace.
+    pub(crate) notes: Vec<String>,
     pub(crate) kernels: Vec<Kernel>,
     /// Beside `kernels`.
     pub(crate) contexts: Vec<KernelContext>,
@@ -100,6 +102,11 @@ impl Trace {
     /// Name of the GPU; where the trace has none, the model that its properties identify.
     pub(crate) fn gpu_inferred(&self) -> String {
         inferred_name(&self.device, self.platform)
+    }
+
+    /// What a profile of another form than JSON lacks or has twice, one sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The trace doctor's report about it; none under the rules of old releases.

@@ -66,6 +66,8 @@ pub struct Collector {
     pub(crate) columns: Columns,
     pub(crate) members: DeviceMembers,
     pub(crate) lint: Lint,
+    /// What was found before the rules look at the rows.
+    pub(crate) found: Findings,
 }
 
 /// What [`Collector::take`] read of an event, for those who keep the event too and need not read it again.
@@ -129,6 +131,7 @@ impl Collector {
     pub fn append(&mut self, piece: Collector) {
         self.columns.append(piece.columns);
         self.lint.join(piece.lint);
+        self.found.append(piece.found);
     }
 
     /// Whether the text of some event has something that only [`check`](crate::check) reports in full: a key that stands
@@ -160,6 +163,7 @@ impl Collector {
         certificate: impl Fn(&Prepared, &Replays) -> Certificate,
     ) -> Report {
         let started = Instant::now();
+        found.append(self.found);
         let prepared = Prepared::new(self.columns, self.members);
         let prepared_after = started.elapsed();
         let of_replays = || {

@@ -2,56 +2,14 @@
 
 use std::collections::HashMap;
 
+use perfdb_trace::kernel_table::Places;
 use perfdb_trace::time::Picoseconds;
 
-/// Where the columns that are looked at stand.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Places {
-    pub(super) kind: Option<usize>,
-    pub(super) start: Option<usize>,
-    pub(super) duration: Option<usize>,
-    pub(super) name: Option<usize>,
-    pub(super) wait: Option<usize>,
-    pub(super) stream: Option<usize>,
-    pub(super) device: Option<usize>,
-    pub(super) step: Option<usize>,
-    pub(super) core: Option<usize>,
-    pub(super) task: Option<usize>,
-}
-
-impl Places {
-    /// Finds the columns; of two of one name the last one.
-    pub(super) fn new(header: &[String]) -> Places {
-        let find =
-            |names: &[&str]| names.iter().find_map(|name| header.iter().rposition(|column| column.trim() == *name));
-        Places {
-            kind: find(&["Type", "OP Type"]),
-            start: find(&["Start Time(us)", "Task Start Time(us)"]),
-            duration: find(&["Duration(us)", "Task Duration(us)"]),
-            name: find(&["Name", "Op Name"]),
-            wait: find(&["Wait Time(us)", "Task Wait Time(us)"]),
-            stream: find(&["Stream ID"]),
-            device: find(&["Device_id"]),
-            step: find(&["Step Id"]),
-            core: find(&["Accelerator Core", "Task Type"]),
-            task: find(&["Task ID"]),
-        }
-    }
-
-    /// Whether this is a kernel table at all.
-    pub(super) fn is_table(&self) -> bool {
-        self.kind.is_some() || self.start.is_some() || self.duration.is_some()
-    }
-
-    /// Columns without which little can be checked, and those without which some things cannot.
-    pub(super) fn missing(&self) -> (Vec<&'static str>, Vec<&'static str>) {
-        let lacking = |columns: [(&'static str, Option<usize>); 3]| {
-            columns.into_iter().filter(|(_, place)| place.is_none()).map(|(name, _)| name).collect()
-        };
-        let needed = [("Type", self.kind), ("Start Time(us)", self.start), ("Duration(us)", self.duration)];
-        let useful = [("Stream ID", self.stream), ("Wait Time(us)", self.wait), ("Accelerator Core", self.core)];
-        (lacking(needed), lacking(useful))
-    }
+/// Columns without which little can be checked, and those without which some things cannot.
+pub(super) fn missing(places: &Places) -> (Vec<&'static str>, Vec<&'static str>) {
+    let useful = [("Stream ID", places.stream), ("Wait Time(us)", places.wait), ("Accelerator Core", places.core)];
+    let lacking = useful.into_iter().filter(|(_, place)| place.is_none()).map(|(name, _)| name).collect();
+    (places.missing(), lacking)
 }
 
 /// Distinct texts.

@@ -1,16 +1,15 @@
 //! Reading a kernel table.
 
-use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
 
 use perfdb_trace::blocks::{BLOCK_BYTES, Blocks};
-use perfdb_trace::records::{Cell, Form, Splitter};
-use perfdb_trace::time::{Picoseconds, picoseconds};
+use perfdb_trace::kernel_table::{Places, Record, is_collective, time};
+use perfdb_trace::records::{Cell, Splitter};
 use rustc_hash::FxHasher;
 
-use super::columns::{Places, Row, Table};
+use super::columns::{Row, Table};
 use crate::certificate::Certificate;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
@@ -49,7 +48,7 @@ fn read(text: impl Read) -> std::io::Result<(Vec<String>, Table)> {
             let record = Record { text: &block.text, cells: &cells };
             match &header {
                 None => {
-                    let names: Vec<String> = (0..cells.len()).map(|at| record.cell(Some(at)).into_owned()).collect();
+                    let names = record.names();
                     table.places = Places::new(&names);
                     header = Some(names);
                     if !table.places.is_table() {
@@ -77,8 +76,7 @@ impl RowKeys {
     pub(crate) fn is_repeated(&mut self, text: &[u8], cells: &[Cell]) -> bool {
         let record = Record { text, cells };
         let Some(places) = &self.places else {
-            let names: Vec<String> = (0..cells.len()).map(|at| record.cell(Some(at)).into_owned()).collect();
-            self.places = Some(Places::new(&names));
+            self.places = Some(Places::new(&record.names()));
             return false;
         };
         let (start, duration) = (time(&record.cell(places.start)), time(&record.cell(places.duration)));
@@ -94,39 +92,6 @@ impl RowKeys {
         };
         !self.seen.insert(u128::from(hash(1)) << 64 | u128::from(hash(2)))
     }
-}
-
-/// One record of a table.
-struct Record<'t> {
-    text: &'t [u8],
-    cells: &'t [Cell],
-}
-
-impl<'t> Record<'t> {
-    /// The cell of a column, without whitespace around it; empty where there is none.
-    fn cell(&self, place: Option<usize>) -> Cow<'t, str> {
-        let Some(cell) = place.and_then(|place| self.cells.get(place)) else { return Cow::Borrowed("") };
-        let mut buffer = Vec::new();
-        if cell.form == Form::Plain
-            && let Ok(text) = std::str::from_utf8(cell.raw(self.text))
-        {
-            return Cow::Borrowed(trimmed(text));
-        }
-        Cow::Owned(trimmed(&String::from_utf8_lossy(cell.decode(self.text, &mut buffer))).to_owned())
-    }
-}
-
-fn trimmed(text: &str) -> &str {
-    text.trim_matches(|character: char| character.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&character))
-}
-
-/// A finite decimal number of microseconds.
-fn time(text: &str) -> Option<Picoseconds> {
-    let number = text.strip_prefix('+').unwrap_or(text);
-    if !number.bytes().any(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    picoseconds(number.as_bytes())
 }
 
 impl Table {
@@ -160,7 +125,7 @@ impl Table {
         let places = self.places.clone();
         let kind = record.cell(places.kind);
         let core = record.cell(places.core);
-        let collective = kind.starts_with("hcom_") || matches!(&*core, "HCCL" | "COMMUNICATION");
+        let collective = is_collective(&kind, &core);
         let wait = time(&record.cell(places.wait));
         let mut number = |place| self.texts.number(&record.cell(place));
         let row = Row {

@@ -47,7 +47,7 @@ pub(super) fn check_all(table: &Table, header: &[String], found: &mut Findings) 
 }
 
 fn columns(table: &Table, header: &[String], found: &mut Findings) {
-    let (needed, useful) = table.places.missing();
+    let (needed, useful) = super::columns::missing(&table.places);
     if !needed.is_empty() {
         found.error(Code::MissingColumns, None, Evidence::new().with("columns", needed));
     } else if !useful.is_empty() {

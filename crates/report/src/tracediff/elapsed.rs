@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Confidence, Elapsed, ElapsedReport, FoundPasses, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
+    Basis, Confidence, Elapsed, ElapsedReport, FoundPasses, LargeGap, PerCall, TraceElapsed, TraceTrust, Trust,
+    WaterfallRow,
 };
 
 use super::wording::{KERNEL, OPERATION, counted, escaped, part, per};
@@ -53,7 +54,8 @@ pub(super) fn text(
         if report.different_workloads.is_none() {
             let _ = writeln!(out, "{}", report.verdict);
         }
-        if let Some(confidence) = confidence {
+        // Lengths of cuts are not compared, so nothing is certain of them.
+        if let Some(confidence) = confidence.filter(|_| report.elapsed.per_call.is_none()) {
             super::confidence::whole(out, confidence);
         }
     });
@@ -72,8 +74,22 @@ pub(super) fn text(
     out.push('\n');
 }
 
+/// Cuts of runs are as long as they were cut: calls count.
+fn per_call_headline(out: &mut String, found: &PerCall) {
+    let PerCall { operation, trace1_calls, trace2_calls, trace1_ms, trace2_ms, ratio } = found;
+    let _ = writeln!(
+        out,
+        "elapsed per call of {operation}, trace 2 / trace 1: {ratio:.3} ({trace2_ms:.3} ms / {trace1_ms:.3} ms; \
+         {trace2_calls} and {trace1_calls} calls; lengths of cuts are not compared)"
+    );
+}
+
 fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layout) {
-    let Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis } = elapsed;
+    let Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis, per_call } = elapsed;
+    if let Some(found) = per_call {
+        per_call_headline(out, found);
+        return;
+    }
     let middle = |trace: &TraceElapsed| trace.median_pass_ms.filter(|_| median_ratio.is_some());
     let time = |trace: &TraceElapsed| middle(trace).unwrap_or(trace.per_pass_ms);
     let (name, one) = match basis {

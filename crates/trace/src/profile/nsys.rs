@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Profile};
+use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile};
 use super::sqlite::{Database, Fields};
 use crate::Error;
 use crate::names::{NO_NAME, NameId};
@@ -35,14 +35,21 @@ pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
         texts: FxHashMap::default(),
         calls: FxHashMap::default(),
         gpus: FxHashMap::default(),
+        directions: (0..).zip(DIRECTIONS).collect(),
     };
     reader.texts()?;
     reader.devices()?;
+    reader.directions()?;
     reader.calls()?;
     reader.kernels()?;
     reader.graphs()?;
     reader.copies()?;
     reader.annotations()?;
+    reader.session()?;
+    if !reader.profile.kernels.is_empty() && reader.profile.launches.is_empty() {
+        let note = "no calls of CUDA in it (nsys profile --trace=cuda records them): nobody knows who launched what";
+        reader.profile.notes.push(note.to_owned());
+    }
     Ok(reader.profile)
 }
 
@@ -55,6 +62,8 @@ struct Reader<'a> {
     calls: FxHashMap<(Option<i64>, i64), u32>,
     /// Devices by process id and number within the process.
     gpus: FxHashMap<(i64, i64), i64>,
+    /// Directions of copies by their number, as the file lists them.
+    directions: FxHashMap<i64, &'static str>,
 }
 
 /// What device events of all kinds have.
@@ -70,6 +79,22 @@ struct Common {
 /// `globalPid` and `globalTid` share the bits above these.
 fn process(global: i64) -> i64 {
     global >> 24
+}
+
+/// The operator that a range of PyTorch's `emit_nvtx` stands for, and its shapes: `NAME, seq = N, op_id = N, sizes = [[2, 3], []]`.
+fn operator_in(text: &str) -> Option<(&str, Option<&str>)> {
+    let (name, rest) = text.split_once(", ")?;
+    let is_operator = rest.split(", ").any(|part| part.starts_with("op_id = ") || part.starts_with("seq = "));
+    let sizes = || {
+        let (_, list) = rest.split_once("sizes = ")?;
+        let mut depth = 0_i32;
+        let end = list.bytes().position(|byte| {
+            depth += i32::from(byte == b'[') - i32::from(byte == b']');
+            depth == 0
+        })?;
+        list.get(..=end).filter(|list| list.starts_with('['))
+    };
+    is_operator.then(|| (name, sizes()))
 }
 
 impl Reader<'_> {
@@ -101,6 +126,20 @@ impl Reader<'_> {
         })
     }
 
+    /// The numbers that the file itself gives to directions: `CUDA_MEMCPY_KIND_HTOD` and the like.
+    fn directions(&mut self) -> Result<(), Error> {
+        let directions = &mut self.directions;
+        self.database.each("ENUM_CUDA_MEMCPY_OPER", &["id", "name"], |row| {
+            let Some(id) = row.integer(0) else { return };
+            row.with_text(1, |name| {
+                let name = name.trim_start_matches("CUDA_MEMCPY_KIND_").replace("UVM_", "U").to_lowercase();
+                if let Some(direction) = DIRECTIONS.into_iter().find(|direction| direction.to_lowercase() == name) {
+                    directions.insert(id, direction);
+                }
+            });
+        })
+    }
+
     /// Calls are kept by process, and without it for tables of device events that name none; the first one counts.
     fn calls(&mut self) -> Result<(), Error> {
         let tables = [KERNELS, COPIES, SETS, GRAPHS];
@@ -121,7 +160,14 @@ impl Reader<'_> {
                     });
                 }
                 if is_new {
-                    profile.launches.push(Launch { start, duration, process: process(thread), thread, name });
+                    profile.launches.push(Launch {
+                        start,
+                        duration,
+                        process: process(thread),
+                        thread,
+                        name,
+                        operator: None,
+                    });
                 }
             })?;
         }
@@ -142,7 +188,7 @@ impl Reader<'_> {
                 return;
             };
             let name = known(row.integer(6)).or_else(|| known(row.integer(7))).unwrap_or(unnamed);
-            kernels.push(Kernel { start, duration, name, device, stream, launch, is_graph: false });
+            kernels.push(Kernel { start, duration, name, device, stream, launch, mark: Mark::Nothing });
         })?;
         self.profile.kernels = kernels;
         self.profile.skipped += skipped;
@@ -175,7 +221,7 @@ impl Reader<'_> {
         for (graph, Common { start, duration, device, stream, launch, .. }) in graphs {
             let graph = graph.map_or_else(|| "unknown".to_owned(), |graph| graph.to_string());
             let name = self.profile.names.text(&format!("CUDA graph {graph}"));
-            self.profile.kernels.push(Kernel { start, duration, name, device, stream, launch, is_graph: true });
+            self.profile.kernels.push(Kernel { start, duration, name, device, stream, launch, mark: Mark::Graph });
         }
         self.profile.skipped += skipped;
         Ok(())
@@ -190,10 +236,10 @@ impl Reader<'_> {
                 None => skipped += 1,
             })?;
             for (Common { start, duration, device, stream, launch, .. }, bytes, kind) in rows {
-                let direction = kind.and_then(|kind| DIRECTIONS.get(usize::try_from(kind).ok()?));
+                let direction = kind.and_then(|kind| self.directions.get(&kind).copied());
                 let name = match is_set {
                     true => "Memset".to_owned(),
-                    false => format!("Memcpy {}", direction.unwrap_or(&DIRECTIONS[0])),
+                    false => format!("Memcpy {}", direction.unwrap_or(DIRECTIONS[0])),
                 };
                 let name = self.profile.names.text(&name);
                 let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).unwrap_or(0);
@@ -204,22 +250,53 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Ranges that were pushed and popped, or started and ended.
+    /// Ranges that were pushed and popped, or started and ended: operators as `emit_nvtx` of PyTorch writes them, and annotations.
     fn annotations(&mut self) -> Result<(), Error> {
+        let by_process = self.database.has(KERNELS, "globalPid");
         let (profile, texts) = (&mut self.profile, &self.texts);
+        let mut known: FxHashMap<NameId, Option<(NameId, NameId)>> = FxHashMap::default();
         let columns = ["start", "end", "eventType", "text", "textId", "globalTid"];
         self.database.each("NVTX_EVENTS", &columns, |row| {
             if !matches!(row.integer(2), Some(59 | 60)) {
                 return;
             }
             let Some((start, duration)) = row.span(0, 1) else { return };
-            let name = match row.text(3) {
-                Some(text) => profile.names.text(&text),
-                None => row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME),
-            };
-            if name != NO_NAME {
-                let process = process(row.integer(5).unwrap_or(0));
+            let thread = row.integer(5).unwrap_or(0);
+            let of_row = row.with_text(3, |text| match operator_in(text) {
+                Some((name, dims)) => {
+                    (profile.names.text(name), Some(dims.map_or(NO_NAME, |dims| profile.names.text(dims))))
+                }
+                None => (profile.names.text(text), None),
+            });
+            let (name, dims) = of_row.unwrap_or_else(|| {
+                let text = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
+                let found = known.entry(text).or_insert_with(|| {
+                    let (name, dims) = operator_in(profile.names.get(text))?;
+                    let (name, dims) = (name.to_owned(), dims.map(str::to_owned));
+                    let dims = dims.map_or(NO_NAME, |dims| profile.names.text(&dims));
+                    Some((profile.names.text(&name), dims))
+                });
+                found.map_or((text, None), |(name, dims)| (name, Some(dims)))
+            });
+            let process = process(thread);
+            if let Some(dims) = dims {
+                profile.operators.push(Operator { start, duration, name, process, thread, dims, types: NO_NAME });
+            } else if name != NO_NAME {
+                let process = by_process.then_some(process);
                 profile.annotations.push(Annotation { start, duration, name, process });
+            }
+        })
+    }
+
+    /// How long was recorded, and what nsys reported about that.
+    fn session(&mut self) -> Result<(), Error> {
+        let profile = &mut self.profile;
+        self.database.each("ANALYSIS_DETAILS", &["duration"], |row| {
+            profile.session = row.integer(0).map(|duration| Picoseconds::from(duration) * 1000);
+        })?;
+        self.database.each("DIAGNOSTIC_EVENT", &["severity", "text"], |row| {
+            if matches!(row.integer(0), Some(2 | 3)) {
+                profile.diagnostics.extend(row.text(1));
             }
         })
     }

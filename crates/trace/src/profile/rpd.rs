@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::model::{Annotation, Copy, Kernel, Kind, Launch, Profile};
+use super::model::{Annotation, Copy, Kernel, Kind, Launch, Mark, Profile};
 use super::sqlite::Database;
 use crate::Error;
 use crate::names::{NO_NAME, NameId};
@@ -61,7 +61,7 @@ pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
         if is_copy {
             profile.copies.push(Copy { start, duration, name, is_set, device, stream, launch, bytes: 0 });
         } else {
-            profile.kernels.push(Kernel { start, duration, name, device, stream, launch, is_graph: false });
+            profile.kernels.push(Kernel { start, duration, name, device, stream, launch, mark: Mark::Nothing });
         }
     })?;
     Ok(profile)
@@ -82,11 +82,18 @@ fn calls(
         if profile.names.get(name) == "UserMarker" {
             let name = text(row.integer(6));
             if name != NO_NAME {
-                profile.annotations.push(Annotation { start, duration, name, process });
+                profile.annotations.push(Annotation { start, duration, name, process: Some(process) });
             }
         }
         calls.insert(id, profile.launches.len() as u32);
-        profile.launches.push(Launch { start, duration, process, thread: row.integer(2).unwrap_or(0), name });
+        profile.launches.push(Launch {
+            start,
+            duration,
+            process,
+            thread: row.integer(2).unwrap_or(0),
+            name,
+            operator: None,
+        });
     })?;
     Ok(calls)
 }

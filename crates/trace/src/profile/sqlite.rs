@@ -2,13 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::Read;
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::Error;
+use crate::source::Source;
 use crate::time::Picoseconds;
+use perfdb_files::escape::shown;
+
+/// How a SQLite file begins.
+pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The most that is inflated: 2 GiB.
+const LARGEST_INFLATED: u64 = 2 << 30;
 
 /// An open file.
 pub(super) struct Database<'a> {
@@ -22,8 +31,14 @@ impl<'a> Database<'a> {
     /// Opens a file that nobody writes.
     pub(super) fn open(path: &'a Path) -> Result<Database<'a>, Error> {
         let fault = |error| fault(path, &error);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(address(path)?, flags).map_err(fault)?;
+        let connection = match is_compressed(path) {
+            true => in_memory(Source::open_regular(path)?.read_within(LARGEST_INFLATED)?).map_err(fault)?,
+            false => {
+                let flags =
+                    OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                Connection::open_with_flags(address(path)?, flags).map_err(fault)?
+            }
+        };
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON").map_err(fault)?;
         let mut database = Database { path, connection, tables: BTreeMap::new() };
         database.tables = database.read_tables().map_err(fault)?;
@@ -40,6 +55,19 @@ impl<'a> Database<'a> {
             tables.insert(name, columns);
         }
         Ok(tables)
+    }
+
+    /// An error about this file.
+    pub(super) fn fault(&self, reason: impl Into<String>) -> Error {
+        Error::Profile { path: self.path.to_owned(), reason: reason.into() }
+    }
+
+    /// What is beside the file and not read.
+    pub(super) fn note(&self) -> Option<String> {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push("-wal");
+        let has_rows = std::fs::metadata(&name).is_ok_and(|data| data.len() > 0);
+        has_rows.then(|| format!("{} beside it is not read: rows may be missing", shown(Path::new(&name))))
     }
 
     /// Names of the tables.
@@ -97,12 +125,33 @@ impl Fields<'_> {
         }
     }
 
+    /// What a text gives, without a copy of it; nothing where there is none.
+    pub(super) fn with_text<T>(&self, at: usize, take: impl FnOnce(&str) -> T) -> Option<T> {
+        match self.0.get_ref(at).ok()? {
+            ValueRef::Text(text) => Some(take(&String::from_utf8_lossy(text))),
+            _ => None,
+        }
+    }
+
     /// Start and duration of an event from two columns in nanoseconds.
     pub(super) fn span(&self, start: usize, end: usize) -> Option<(Picoseconds, Picoseconds)> {
         let (start, end) = (self.integer(start)?, self.integer(end)?);
         let duration = end.checked_sub(start).filter(|duration| *duration >= 0)?;
         Some((Picoseconds::from(start).checked_mul(1000)?, Picoseconds::from(duration).checked_mul(1000)?))
     }
+}
+
+/// Whether a file is a gzip stream.
+fn is_compressed(path: &Path) -> bool {
+    let mut first = [0; 2];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == [0x1f, 0x8b]
+}
+
+/// A database from the bytes of its file.
+fn in_memory(bytes: Vec<u8>) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.deserialize_read_exact("main", bytes.as_slice(), bytes.len(), true)?;
+    Ok(connection)
 }
 
 /// A double that is an integer and exact.

@@ -1,9 +1,13 @@
+mod ascend;
+mod forms;
+mod rocpd;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::{Profile, open};
+use super::{Mark, Profile, open};
 use crate::Error;
 
 /// Two processes whose kernels share their correlation ids.
@@ -54,7 +58,7 @@ fn sums_by_kernel_name_are_those_of_sql() {
         .expect("sums");
     let profile = open(&path).expect("reads").expect("a profile");
     let mut sums = BTreeMap::new();
-    for kernel in profile.kernels.iter().filter(|kernel| !kernel.is_graph) {
+    for kernel in profile.kernels.iter().filter(|kernel| kernel.mark != Mark::Graph) {
         *sums.entry(profile.names.get(kernel.name).to_owned()).or_insert(0) += kernel.duration / 1000;
     }
     assert_eq!(sums, wanted);
@@ -74,7 +78,7 @@ fn launches_and_devices_belong_to_their_process() {
 #[test]
 fn a_graph_whose_kernels_are_there_counts_once() {
     let profile = profile(NSYS);
-    let graphs = profile.kernels.iter().filter(|kernel| kernel.is_graph);
+    let graphs = profile.kernels.iter().filter(|kernel| kernel.mark == Mark::Graph);
     let graphs: Vec<&str> = graphs.map(|kernel| profile.names.get(kernel.name)).collect();
     assert_eq!(graphs, ["CUDA graph 9"]);
     assert_eq!(profile.annotations.len(), 1);

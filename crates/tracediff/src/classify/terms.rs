@@ -95,10 +95,9 @@ pub(super) fn head(name: &str) -> String {
     head
 }
 
-/// What follows `std::enable_if<…>::type `.
+/// What follows `std::enable_if<…>::type `. Inside parentheses `>` compares: `std::enable_if<((8)>(0)), void>::type `.
 fn enable_if(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("std::enable_if<")?;
-    // In parentheses `<` and `>` compare: `std::enable_if<(((8)>(0)))&&…>`.
     let (mut depth, mut parentheses) = (1_usize, 0_usize);
     for (at, character) in rest.char_indices() {
         match character {

@@ -5,10 +5,11 @@ use rustc_hash::FxHashMap;
 use super::calls::Calls;
 use super::operators::KernelOperator;
 use crate::classify::{COMMUNICATION, Operation, Registry, classify_by_host, classify_name, collective_by_host};
-use crate::columns::Kernel;
+use crate::columns::{Columns, Kernel};
 use crate::device::Platform;
 use crate::names::{NameId, Names};
 use crate::rules::Rules;
+use perfdb_trace::profile::Mark;
 
 /// The classes of a trace.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub(crate) struct Classifier<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) rules: &'a Rules,
     pub(crate) platform: Platform,
+    /// Where the profile may give classes.
+    pub(crate) given: &'a Columns,
 }
 
 /// Finds the class of every kernel. A name has one class: where it is generic, the operator decides that launches it most
@@ -56,7 +59,20 @@ pub(crate) fn find(
     names: &Names,
     classifier: Classifier<'_>,
 ) -> Classes {
-    let Classifier { registry, rules, platform } = classifier;
+    let mut found = find_by_name(kernels, operators, names, classifier);
+    if classifier.given.written_by.is_some() {
+        found.take_given(kernels, names, classifier);
+    }
+    found
+}
+
+fn find_by_name(
+    kernels: &[Kernel],
+    operators: &[KernelOperator],
+    names: &Names,
+    classifier: Classifier<'_>,
+) -> Classes {
+    let Classifier { registry, rules, platform, .. } = classifier;
     let mut tables = Tables::default();
     let mut by_name = vec![ByName::NotAsked; names.len()];
     let mut unknown: FxHashMap<NameId, FxHashMap<NameId, u64>> = FxHashMap::default();
@@ -93,6 +109,29 @@ pub(crate) fn find(
 }
 
 impl Classes {
+    /// Classes that the profile itself knows; patterns of the user count before them.
+    fn take_given(&mut self, kernels: &[Kernel], names: &Names, classifier: Classifier<'_>) {
+        let Classifier { registry, platform, given, .. } = classifier;
+        let mut groups: FxHashMap<(NameId, Mark), Option<u32>> = FxHashMap::default();
+        for (at, kernel) in kernels.iter().enumerate() {
+            let mark = given.mark_of(kernel);
+            let group = *groups.entry((kernel.name, mark)).or_insert_with(|| {
+                let name = names.get(kernel.name);
+                let class = given.written_by?.class_of(mark, name)?;
+                if registry.classify(name, platform).is_some() {
+                    return None;
+                }
+                let label = self.groups[self.of_kernels[at] as usize].label;
+                let operation = self.operation_number(class);
+                self.groups.push(Group { name: kernel.name, operation, label });
+                Some(self.groups.len() as u32 - 1)
+            });
+            if let Some(group) = group {
+                self.of_kernels[at] = group;
+            }
+        }
+    }
+
     /// Tells the kinds of collectives whose names do not: kernels that a library runs for any of them take the kind of the collective
     /// that was called for, else that of the operator that launched them.
     pub(crate) fn tell_collectives(&mut self, operators: &[KernelOperator], calls: &Calls, names: &Names) {

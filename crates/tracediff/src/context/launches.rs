@@ -68,6 +68,11 @@ impl<'a> Launches<'a> {
         self.calls.get(correlation).or_else(|| self.flows.get(correlation).map(|flow| calls + flow))
     }
 
+    /// The process that a call was made in.
+    pub(crate) fn process(&self, launch: &Launch) -> Option<Id> {
+        self.columns.threads.keys().get(launch.thread as usize).map(|(process, _)| *process)
+    }
+
     /// Launch of a number.
     pub(crate) fn get(&self, number: u32) -> &'a Launch {
         let number = number as usize;

@@ -11,13 +11,14 @@ use serde::Serialize;
 
 use super::OUTSIDE;
 use super::launches::Launches;
-use crate::columns::{Columns, Kernel};
+use crate::columns::{Columns, Kernel, Launch};
 use crate::copies::GpuCopy;
 use crate::corrections::Corrections;
 use crate::device::CutWindows;
 use crate::id::Id;
-use crate::steps::{Basis, Phase, Steps};
+use crate::steps::{Basis, Phase, Steps, Window};
 use crate::time::Picoseconds;
+use perfdb_trace::profile::{RowSteps, StepBasis};
 
 /// What separates the steps of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,6 +32,10 @@ pub enum Boundaries {
     Time,
     /// Nobody annotated passes: what the device does again and again.
     Repetition,
+    /// A column of the table names the step of each kernel.
+    Column,
+    /// Pauses between equally many rows of a table.
+    Gap,
     /// Nothing: the whole trace is one step.
     Whole,
 }
@@ -90,6 +95,8 @@ pub(crate) struct PassFinder<'a> {
     steps: Steps,
     boundaries: Boundaries,
     launches: &'a Launches<'a>,
+    /// Steps that the rows of a table belong to.
+    rows: Option<&'a RowSteps>,
 }
 
 /// A kernel or a copy, where its pass depends on it.
@@ -99,26 +106,28 @@ struct Event {
     correlation: Id,
     device: u32,
     stream: u32,
+    /// [`Kernel::index`] of a kernel.
+    index: Option<u32>,
 }
 
 impl From<&Kernel> for Event {
     fn from(kernel: &Kernel) -> Event {
-        let Kernel { start, correlation, device, stream, .. } = *kernel;
-        Event { start, correlation, device, stream }
+        let Kernel { start, correlation, device, stream, index, .. } = *kernel;
+        Event { start, correlation, device, stream, index: Some(index) }
     }
 }
 
 impl From<&GpuCopy> for Event {
     fn from(copy: &GpuCopy) -> Event {
         let GpuCopy { start, correlation, device, stream, .. } = *copy;
-        Event { start, correlation, device, stream }
+        Event { start, correlation, device, stream, index: None }
     }
 }
 
 impl<'a> PassFinder<'a> {
     /// By annotations whose names match `pattern`, or where there is none, by those that are known to be steps.
     pub(crate) fn new(
-        columns: &Columns,
+        columns: &'a Columns,
         kernels: &[Kernel],
         launches: &'a Launches<'a>,
         pattern: Option<&Regex>,
@@ -127,10 +136,19 @@ impl<'a> PassFinder<'a> {
             Some(pattern) => Steps::matching(annotations, pattern),
             None => Steps::new(annotations),
         };
+        if let Some(rows) = &columns.row_steps {
+            let boundaries = match rows.basis {
+                StepBasis::Column => Boundaries::Column,
+                StepBasis::Pause => Boundaries::Gap,
+            };
+            return PassFinder { steps: steps_of_rows(rows, kernels), boundaries, launches, rows: Some(rows) };
+        }
         let launched = kernels.iter().any(|kernel| launches.number(kernel.correlation).is_some());
         let on_device = || found(&columns.device_annotations);
         let (steps, boundaries) = match launched {
             true => (found(&columns.annotations), Boundaries::Launch),
+            // Clocks of host and device are not known to agree where nothing links them.
+            false if columns.written_by.is_some() => (Steps::new(&[]), Boundaries::Whole),
             false => match on_device() {
                 steps if steps.windows.is_empty() => (found(&columns.annotations), Boundaries::Time),
                 // The profiler gives a kernel to its innermost annotation: windows that few kernels start in are no steps.
@@ -138,7 +156,7 @@ impl<'a> PassFinder<'a> {
                 _ => (Steps::new(&[]), Boundaries::Whole),
             },
         };
-        let mut finder = PassFinder { steps, boundaries, launches };
+        let mut finder = PassFinder { steps, boundaries, launches, rows: None };
         let owns = |event: Event| finder.owner(event).is_some();
         if !kernels.iter().map(Event::from).any(owns) {
             finder.steps = Steps::new(&[]);
@@ -171,11 +189,9 @@ impl<'a> PassFinder<'a> {
     pub(crate) fn incomplete(&self, passes: &Passes, corrections: &Corrections) -> Vec<u32> {
         let marked = corrections.incomplete.iter().filter_map(|kernel| passes.of_kernels.get(*kernel as usize));
         let mut found: Vec<u32> = marked.map(|kernel| kernel.pass).filter(|pass| *pass != OUTSIDE).collect();
-        let windows = &self.steps.windows;
         for (start, end) in &corrections.lost {
-            let first = windows.partition_point(|window| window.end < *start);
-            let behind = windows.partition_point(|window| window.start <= *end);
-            found.extend(first as u32..behind as u32);
+            let meets = |window: &Window| window.end >= *start && window.start <= *end;
+            found.extend(self.steps.windows.iter().zip(0..).filter(|(window, _)| meets(window)).map(|(_, at)| at));
         }
         found.sort_unstable();
         found.dedup();
@@ -209,21 +225,22 @@ impl<'a> PassFinder<'a> {
         for event in &events {
             let launch = match last {
                 Some((correlation, launch)) if correlation == event.correlation => launch,
-                _ => self.launches.with(event.correlation).map(|launch| launch.start),
+                _ => self.launches.with(event.correlation),
             };
             last = Some((event.correlation, launch));
-            owners.push(self.owner_of(launch, event.start));
+            owners.push(self.owner_of(event, launch));
             launched.push(launch.is_some());
         }
         let windows = DeviceWindows::new(&events, &owners);
         let by_launch = self.boundaries == Boundaries::Launch;
+        let by_window = by_launch || self.rows.is_some();
         let is_lead = windows.leads(&events, by_launch.then_some(&launched));
         let pass = |(at, event): (usize, &Event)| {
             let window = match owners[at] {
                 Some(window) => Some(window),
                 None if launched[at] || is_lead[at] => None,
                 // Its launch is not known: it belongs to the window that it lies in.
-                None if by_launch => windows.at(event.device, event.start),
+                None if by_window => windows.at(event.device, event.start),
                 None => None,
             };
             window.map_or(KernelPass::OUTSIDE, |pass| KernelPass { pass, phase: self.phase(pass) })
@@ -240,22 +257,37 @@ impl<'a> PassFinder<'a> {
     }
 
     fn owner(&self, event: Event) -> Option<u32> {
-        self.owner_of(self.launches.with(event.correlation).map(|launch| launch.start), event.start)
+        self.owner_of(&event, self.launches.with(event.correlation))
     }
 
     /// The step that owns an event with that launch.
-    fn owner_of(&self, launch: Option<Picoseconds>, start: Picoseconds) -> Option<u32> {
-        let time = match self.boundaries {
-            Boundaries::Launch => launch?,
-            Boundaries::DeviceAnnotation | Boundaries::Time | Boundaries::Repetition | Boundaries::Whole => start,
+    fn owner_of(&self, event: &Event, launch: Option<&Launch>) -> Option<u32> {
+        if let Some(rows) = self.rows {
+            return rows.of_kernels.get(event.index? as usize).copied().flatten();
+        }
+        let (process, time) = match self.boundaries {
+            Boundaries::Launch => (self.launches.process(launch?), launch?.start),
+            _ => (None, event.start),
         };
-        self.steps.at(time).map(|window| window as u32)
+        self.steps.at(process, time).map(|window| window as u32)
     }
+}
+
+/// From the first to the last row of each step.
+fn steps_of_rows(rows: &RowSteps, kernels: &[Kernel]) -> Steps {
+    let mut spans: Vec<Option<(Picoseconds, Picoseconds)>> = vec![None; rows.names.len()];
+    for kernel in kernels {
+        let Some(step) = rows.of_kernels.get(kernel.index as usize).copied().flatten() else { continue };
+        let Some(span) = spans.get_mut(step as usize) else { continue };
+        let (start, end) = span.unwrap_or((kernel.start, kernel.end()));
+        *span = Some((start.min(kernel.start), end.max(kernel.end())));
+    }
+    Steps::of_spans(spans.into_iter().map(Option::unwrap_or_default))
 }
 
 /// Whether at least half of the kernel time starts in steps.
 fn covers_half(steps: &Steps, kernels: &[Kernel]) -> bool {
-    let inside = kernels.iter().filter(|kernel| steps.at(kernel.start).is_some());
+    let inside = kernels.iter().filter(|kernel| steps.at(None, kernel.start).is_some());
     let inside: Picoseconds = inside.map(|kernel| kernel.duration).sum();
     let all: Picoseconds = kernels.iter().map(|kernel| kernel.duration).sum();
     2 * inside >= all

@@ -50,8 +50,8 @@ pub(super) fn next(one: &OneTrace, grounds: &Grounds) -> Vec<Advice> {
     found.extend(far_from_roof(one, steps, kernel_ms));
     found.extend(unfused(one, grounds, steps, step));
     found.retain(|advice| advice.saves_at_most_ms.is_none_or(|saves| saves >= LEAST_PART * step));
-    found.extend(graph_collapsed(one, steps));
-    found.extend(no_operator(one, grounds, steps));
+    // One reason is enough: there are no operators inside of a row either.
+    found.extend(graphs_in_one_row(one, steps).or_else(|| no_operator(one, grounds, steps)));
     let saves = |advice: &Advice| advice.saves_at_most_ms.unwrap_or(0.0);
     found.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
     found.truncate(MOST);
@@ -163,26 +163,32 @@ fn unfused(one: &OneTrace, grounds: &Grounds, steps: f64, step: f64) -> Option<A
     })
 }
 
-fn graph_collapsed(one: &OneTrace, steps: f64) -> Option<Advice> {
-    let ms = one.graph_collapsed_ms / steps;
-    (one.graph_collapsed_ms > 0.0 && one.graph_collapsed_ms >= 0.1 * one.elapsed_ms).then(|| {
-        let text = format!("{ms:.3} ms of graphs are one row each: record with --cuda-graph-trace=node");
-        advice("GRAPH_COLLAPSED", None, ms, text)
+/// Kernels whose operator is not known.
+fn no_operator(one: &OneTrace, grounds: &Grounds, steps: f64) -> Option<Advice> {
+    let (without, all) = (one.without_operator_ms, one.kernel_ms);
+    // What names the operators; nothing where the format has none.
+    let what = match (one.kind, grounds.replayed_ms >= 0.5 * without, grounds.has_operators) {
+        ("gpu-trace", true, _) => {
+            "are replayed by graphs and have no operator: --capture FILE, a trace of the capture, names them"
+        }
+        ("gpu-trace", false, true) => "have no operator: they are launched outside of operators of PyTorch",
+        ("gpu-trace", false, false) => "have no operator: record CPU activity (ProfilerActivity.CPU) and shapes",
+        ("nsys", ..) => "have no operator: torch.autograd.profiler.emit_nvtx(record_shapes=True) names them",
+        _ => return None,
+    };
+    (all > 0.0 && without >= 0.2 * all).then(|| {
+        let text = format!("{:.3} of {:.3} ms of kernels {what}", without / steps, all / steps);
+        advice("NO_OPERATOR", None, without / steps, text)
     })
 }
 
-/// Kernels whose operator is not known. Only traces of PyTorch have operators.
-fn no_operator(one: &OneTrace, grounds: &Grounds, steps: f64) -> Option<Advice> {
-    let (without, all) = (one.without_operator_ms, one.kernel_ms);
-    (one.kind == "gpu-trace" && all > 0.0 && without >= 0.2 * all).then(|| {
-        let what = match (grounds.replayed_ms >= 0.5 * without, grounds.has_operators) {
-            (true, _) => {
-                "are replayed by graphs and have no operator: --capture FILE, a trace of the capture, names them"
-            }
-            (false, true) => "have no operator: they are launched outside of operators of PyTorch",
-            (false, false) => "have no operator: record CPU activity (ProfilerActivity.CPU) and shapes",
-        };
-        let text = format!("{:.3} of {:.3} ms of kernels {what}", without / steps, all / steps);
-        advice("NO_OPERATOR", None, without / steps, text)
+/// Graphs that are one row each hide their kernels.
+fn graphs_in_one_row(one: &OneTrace, steps: f64) -> Option<Advice> {
+    (one.graph_collapsed_ms > 0.0 && one.graph_collapsed_ms >= 0.1 * one.elapsed_ms).then(|| {
+        let ms = one.graph_collapsed_ms / steps;
+        let text = format!(
+            "{ms:.3} ms are CUDA graphs recorded as one row each, without their kernels; record again with --cuda-graph-trace=node"
+        );
+        advice("GRAPH_COLLAPSED", None, ms, text)
     })
 }

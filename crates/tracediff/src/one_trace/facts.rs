@@ -13,6 +13,7 @@ use crate::context::passes::{Boundaries, KernelPass, PassFinder};
 use crate::elapsed::timeline::Timeline;
 use crate::lead::Lead;
 use crate::time::Picoseconds;
+use perfdb_trace::profile::Mark;
 
 /// A step as it is annotated.
 #[derive(Debug, Clone)]
@@ -56,6 +57,8 @@ pub(crate) struct Facts {
     pub(crate) shaped: Shaped,
     /// Whether the file has operators of the host.
     pub(crate) has_operators: bool,
+    /// Time of graphs that are one row each.
+    pub(crate) graphs: Picoseconds,
 }
 
 /// What facts are found from.
@@ -85,6 +88,7 @@ impl Facts {
             own,
             copies: copies(sources),
             unlaunched: unlaunched(sources),
+            graphs: graphs(sources),
             shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
             has_operators: !sources.columns.shaped.is_empty(),
         }
@@ -93,6 +97,10 @@ impl Facts {
 
 /// The steps with the names of their annotations.
 fn steps(sources: &Sources<'_>) -> Vec<HostStep> {
+    if let Some(rows) = &sources.columns.row_steps {
+        let times = sources.finder.step_times().zip(&rows.names);
+        return times.map(|((start, end), name)| HostStep { name: name.clone(), start, end }).collect();
+    }
     let annotations = match sources.finder.boundaries() {
         Boundaries::DeviceAnnotation => &sources.columns.device_annotations,
         _ => &sources.columns.annotations,
@@ -106,6 +114,11 @@ fn steps(sources: &Sources<'_>) -> Vec<HostStep> {
         HostStep { name, start, end }
     };
     sources.finder.step_times().map(step).collect()
+}
+
+fn graphs(sources: &Sources<'_>) -> Picoseconds {
+    let all = sources.kernels.iter().chain(&sources.lead.kernels);
+    all.filter(|kernel| sources.columns.mark_of(kernel) == Mark::Graph).map(|kernel| kernel.duration).sum()
 }
 
 fn first_launches(sources: &Sources<'_>) -> FxHashMap<(u32, u32), Picoseconds> {

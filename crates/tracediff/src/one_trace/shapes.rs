@@ -47,7 +47,11 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
     let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
     let mut row_of = Vec::new();
     let mut known: FxHashMap<u32, u32> = FxHashMap::default();
-    for (query, frame) in frames_at_launches(&frames, &wanted, &queries) {
+    let found = match columns.linked.is_empty() {
+        true => frames_at_launches(&frames, &wanted, &queries),
+        false => linked(columns, &used),
+    };
+    for (query, frame) in found {
         let next = row_of.len() as u32;
         let call = *known.entry(frame).or_insert(next);
         if call == next {
@@ -57,6 +61,12 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
     }
     let of_kernel = |launch: &u32| if *launch == NO_LAUNCH { NO_OPERATOR } else { call_of[*launch as usize] };
     Shaped { of_kernels: launch_of.iter().map(of_kernel).collect(), row_of, rows: rows.found }
+}
+
+/// Pairs of a launch, as its place in `used`, and the operator that the file links it to.
+fn linked(columns: &Columns, used: &[u32]) -> Vec<(u32, u32)> {
+    let operator = |launch: &u32| columns.linked.get(*launch as usize).copied().flatten();
+    used.iter().zip(0..).filter_map(|(launch, query)| Some((query, operator(launch)?))).collect()
 }
 
 struct Rows<'a> {

@@ -1,0 +1,120 @@
+//! From a profile of another form than JSON to [`Columns`].
+
+use perfdb_doctor::Collector;
+use perfdb_trace::profile::{Kind, Profile};
+
+use super::Contents;
+use crate::columns::{Annotation, Columns, HostOperator, Kernel, Launch, ShapedOperator};
+use crate::copies::{CopyKind, GpuCopy};
+use crate::device::Members;
+use crate::id::Id;
+use crate::names::NO_NAME;
+use crate::steps::may_be_step;
+
+impl Contents {
+    pub(super) fn of_profile(mut profile: Profile, every_annotation: bool) -> Contents {
+        // A table is checked row by row, with more than is kept of it here.
+        let doctor = (profile.kind != Kind::AscendTable).then(|| Box::new(Collector::of_profile(&profile)));
+        let mut columns = Columns::default();
+        columns.skipped_kernels = profile.skipped;
+        columns.written_by = Some(profile.kind);
+        columns.take_profile(&profile, every_annotation);
+        columns.marks = profile.kernels.iter().map(|kernel| kernel.mark).collect();
+        columns.row_steps = profile.steps.take();
+        columns.notes = std::mem::take(&mut profile.notes);
+        let mut members = Members::default();
+        for (name, value) in profile.members() {
+            members.take(name, Some(value), true);
+        }
+        columns.names = std::mem::take(&mut profile.names);
+        Contents { columns, members, doctor }
+    }
+}
+
+impl Columns {
+    fn take_profile(&mut self, profile: &Profile, every_annotation: bool) {
+        for launch in &profile.launches {
+            let thread = (self.number(launch.process), self.number(launch.thread));
+            self.launches.push(Launch {
+                start: launch.start,
+                duration: launch.duration,
+                correlation: number(Some(self.launches.len() as u32)),
+                external: number(launch.operator),
+                name: launch.name,
+                thread: self.threads.number(thread),
+            });
+        }
+        self.take_operators(profile);
+        for kernel in &profile.kernels {
+            let (device, stream) = self.place(kernel.device, kernel.stream);
+            self.kernels.push(Kernel {
+                start: kernel.start,
+                duration: kernel.duration,
+                correlation: number(kernel.launch),
+                external: Id::MISSING,
+                name: kernel.name,
+                device,
+                stream,
+                index: self.events,
+            });
+            self.events += 1;
+        }
+        for copy in &profile.copies {
+            let (device, stream) = self.place(copy.device, copy.stream);
+            let kind = if copy.is_set { CopyKind::Set } else { CopyKind::of_copy(profile.names.get(copy.name)) };
+            self.copies.push(GpuCopy {
+                start: copy.start,
+                duration: copy.duration,
+                correlation: number(copy.launch),
+                device,
+                stream,
+                kind,
+                bytes: copy.bytes,
+            });
+            self.events += 1;
+        }
+        for range in &profile.annotations {
+            let name = profile.names.get(range.name);
+            if every_annotation || may_be_step(name) {
+                let name = name.to_owned();
+                let process = range.process.map(|process| self.number(process));
+                self.annotations.push(Annotation { start: range.start, duration: range.duration, name, process });
+            }
+        }
+    }
+
+    fn take_operators(&mut self, profile: &Profile) {
+        for operator in &profile.operators {
+            let thread = (self.number(operator.process), self.number(operator.thread));
+            let thread = self.threads.number(thread);
+            let mut argument = |name| match name {
+                NO_NAME => NO_NAME,
+                name => self.arguments.text(profile.names.get(name)),
+            };
+            let (dims, types) = (argument(operator.dims), argument(operator.types));
+            let (start, duration, name) = (operator.start, operator.duration, operator.name);
+            let external = number(Some(self.shaped.len() as u32));
+            self.operators.push(HostOperator { external, name, start: Some(start), duration, thread });
+            self.shaped.push(ShapedOperator { name, start, duration, thread, dims, types });
+        }
+        let is_linked = profile.launches.iter().any(|launch| launch.operator.is_some());
+        if is_linked {
+            self.linked = profile.launches.iter().map(|launch| launch.operator).collect();
+        }
+    }
+
+    fn place(&mut self, device: i64, stream: i64) -> (u32, u32) {
+        let (device, stream) = (self.number(device), self.number(stream));
+        let device = self.devices.number(device);
+        (device, self.streams.number((device, stream)))
+    }
+
+    fn number(&mut self, number: i64) -> Id {
+        self.ids.number(number.to_string().as_bytes())
+    }
+}
+
+/// The id of the launch or operator at a place of the profile: equal ids of two processes stay apart.
+fn number(at: Option<u32>) -> Id {
+    at.map_or(Id::MISSING, |at| Id::of(at + 1))
+}
