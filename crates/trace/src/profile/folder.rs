@@ -10,8 +10,11 @@ const DEPTH: usize = 3;
 /// Names that a message lists.
 const SHOWN: usize = 5;
 
+/// A kind of file as messages name it, and which names it has.
+type NamedKind = (&'static str, fn(&str) -> bool);
+
 /// What is looked for, best first: a timeline has launches and steps, a table has none.
-const WANTED: [(&str, fn(&str) -> bool); 6] = [
+const WANTED: [NamedKind; 6] = [
     ("trace_view.json", |name| name == "trace_view.json"),
     ("kernel_details.csv", |name| name == "kernel_details.csv"),
     ("op_summary*.csv", |name| name.starts_with("op_summary") && name.ends_with(".csv")),

@@ -48,7 +48,7 @@ pub(super) fn reason(path: &Path, first: &[u8]) -> Option<String> {
     let line = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let has = |column: &&str| line.split(',').any(|cell| cell.trim().trim_matches('"') == *column);
-    if let Some((_, reason)) = TABLES.iter().find(|(columns, _)| columns.iter().all(|column| has(&column))) {
+    if let Some((_, reason)) = TABLES.iter().find(|(columns, _)| columns.iter().all(has)) {
         return Some((*reason).to_owned());
     }
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
