@@ -142,7 +142,7 @@ fn a_cut_step_takes_the_time_that_it_takes_in_the_whole() {
         let all = report(&trace, None);
         assert_eq!((all.step_count, all.devices, all.steps.len()), (4, 2, 8));
         let of_step = |step: usize| vec![step, step + 4];
-        for rows in [of_step(0), of_step(1), of_step(3), [of_step(0), of_step(2)].concat(), vec![1]] {
+        for rows in [of_step(0), of_step(1), of_step(3), vec![0, 2, 4, 6], vec![1]] {
             let pieces = Pieces::new(whole.clone(), of_rows(rows.clone()));
             pieces.check();
             let cut = report(&open(&pieces.path("cut.json")), None);
