@@ -124,12 +124,12 @@ fn a_session_of_an_assistant() -> Outcome {
         "database": "first-database/database", "words": ["aten.mm.default", "16,5120:bf16", "5120,768:bf16"], "format": "json",
     });
     let found: Value = serde_json::from_str(session.answer("db_query", database).lines().next().unwrap())?;
-    assert_eq!(found["answer"]["hit"], true, "{found}");
+    assert_eq!(found["answer"]["answer"]["hit"], true, "{found}");
 
     let scenario = "scenarios/qwen3_32b_decode";
     let pass = json!({"trace": format!("{scenario}/trace.json"), "pass": format!("{scenario}/forward_pass.csv"), "database": "scenarios"});
     assert!(session.answer("pass_explain", pass).contains("us"));
-    let coverage = json!({"database": "scenarios", "traces": [format!("{scenario}/trace.json")], "no_leave_out": true, "format": "json"});
+    let coverage = json!({"database": "first-database/database", "traces": ["demo-database/trace.json"], "no_leave_out": true, "format": "json"});
     assert!(session.answer("db_coverage", coverage).starts_with("{\"answer\":{"));
     let forecast = json!({"model": "forecast/model", "database": "forecast/tables/h100_sxm/vllm/1.0.0", "tp": "1,2", "batch": "4"});
     assert!(session.answer("forecast", forecast).contains("ms"));

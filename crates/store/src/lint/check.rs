@@ -297,7 +297,6 @@ mod tests {
             ("db/op_mapping.yaml", mapping),
         ];
         let expected = [
-            "Adds.csv:0 table-without-class",
             "Covered.csv:0 table-without-class",
             "Covered.csv:0 alternate-never-reached",
             "First.csv:0 table-without-class",
