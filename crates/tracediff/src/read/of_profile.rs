@@ -15,9 +15,8 @@ impl Contents {
     pub(super) fn of_profile(mut profile: Profile, every_annotation: bool) -> Contents {
         // A table is checked row by row, with more than is kept of it here.
         let doctor = (profile.kind != Kind::AscendTable).then(|| Box::new(Collector::of_profile(&profile)));
-        let mut columns = Columns::default();
-        columns.skipped_kernels = profile.skipped;
-        columns.written_by = Some(profile.kind);
+        let mut columns =
+            Columns { skipped_kernels: profile.skipped, written_by: Some(profile.kind), ..Columns::default() };
         columns.take_profile(&profile, every_annotation);
         columns.marks = profile.kernels.iter().map(|kernel| kernel.mark).collect();
         columns.row_steps = profile.steps.take();
