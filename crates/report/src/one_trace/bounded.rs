@@ -28,7 +28,7 @@ pub fn bounded_markdown(one: &OneTrace, lines: &[String], bytes: usize) -> Strin
     within(one, bytes, shown, least)
 }
 
-/// [`csv`] of at most N bytes: steps are left out from the end.
+/// [`csv()`] of at most N bytes: steps are left out from the end.
 pub fn bounded_csv(one: &OneTrace, bytes: usize) -> String {
     within(one, bytes, csv, |one| csv(&OneTrace { steps: Vec::new(), ..one.clone() }))
 }
