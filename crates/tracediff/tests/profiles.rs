@@ -165,7 +165,6 @@ fn a_folder_that_cannot_be_written_to_will_do() {
     };
     permissions(true);
     let found = explained(&database);
-    #[expect(clippy::permissions_set_readonly_false, reason = "the folder has to be removed")]
     permissions(false);
     assert!(found.kernel_count > 0);
     assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 1);
