@@ -3,6 +3,7 @@
 use perfdb_files::lock::LockOptions;
 use perfdb_store::parquet::{ParquetFile, export, import};
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Nobody else is at work here.
@@ -32,13 +33,26 @@ pub(crate) fn check(bytes: &[u8]) {
         }
     }
     match import(&tables, &database, &LOCK) {
-        Err(_) => assert!(!database.join("MatMulV2.csv").exists(), "an import that failed has written a table"),
+        Err(_) => assert_eq!(tables_of(&database), [], "an import that failed has written a table"),
         Ok(imported) => {
-            let table = fs::read(database.join("MatMulV2.csv")).expect("the table was written");
+            let written = tables_of(&database);
+            assert_eq!(written.len(), imported.tables, "tables that were written");
             let exported = export(&database, &again).unwrap_or_else(|error| panic!("it cannot be exported: {error}"));
             assert_eq!((exported.tables, exported.rows), (imported.tables, imported.rows));
             import(&again, &twice, &LOCK).unwrap_or_else(|error| panic!("it cannot be imported again: {error}"));
-            assert_eq!(fs::read(twice.join("MatMulV2.csv")).ok(), Some(table));
+            assert_eq!(tables_of(&twice), written);
         }
     }
+}
+
+/// The tables in a folder and their bytes, by name. Where a file does not say that a database wrote it, its rows name their tables.
+fn tables_of(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut tables: Vec<_> = entries
+        .map(|entry| entry.expect("an entry of a temporary folder").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "csv"))
+        .map(|path| (path.file_name().expect("the name of an entry").into(), fs::read(&path).expect("a table")))
+        .collect();
+    tables.sort();
+    tables
 }
