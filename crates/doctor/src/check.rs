@@ -87,8 +87,8 @@ pub(crate) fn check_opened(input: &Input, options: &Options) -> Result<Report, E
 fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
     let profile = match profile::form(&input.path) {
         // A table is looked at row by row.
-        Ok(Some(Form::AscendTable)) => Ok(None),
-        Ok(_) => profile::open(&input.path),
+        Ok(None | Some(Form::AscendTable)) => Ok(None),
+        Ok(Some(_)) => profile::open(&input.path),
         Err(error) => Err(error),
     };
     match profile {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::scan::Value;
 use crate::time::Decimal;
 
 /// An id in eight bytes: small integers stand for themselves, everything else is an entry of an [`IdTable`].
@@ -97,6 +98,15 @@ impl IdTable {
         self.entry(format!("t{text}"))
     }
 
+    /// The id that a value of an event is; missing where it is neither a number nor a text.
+    pub fn value(&mut self, value: Option<Value<'_>>) -> Id {
+        match value {
+            Some(Value::Number(number)) => self.number(number.raw()),
+            Some(Value::Text(text)) => self.text(&text.decode_lossy()),
+            _ => Id::MISSING,
+        }
+    }
+
     /// The id in this table of an id of another table.
     pub fn adopt(&mut self, id: Id, from: &IdTable) -> Id {
         match id.entry().and_then(|at| from.texts.get(at)) {
@@ -112,11 +122,6 @@ impl IdTable {
         }
         let text = id.entry().and_then(|at| self.texts.get(at));
         text.and_then(|text| text.get(1..)).unwrap_or_default().to_owned()
-    }
-
-    /// An id as text: a small integer by its digits, everything else as [`IdTable::shown`].
-    pub fn name(&self, id: Id) -> String {
-        id.number().map_or_else(|| self.shown(id), |number| number.to_string())
     }
 
     /// True when every id stands for itself.

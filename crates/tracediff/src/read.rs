@@ -22,7 +22,7 @@ use crate::columns::{
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
-use crate::id::{Id, IdTable};
+use crate::id::Id;
 use crate::legacy::times::Doubles;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::steps::may_be_step;
@@ -310,7 +310,7 @@ impl Columns {
     }
 
     fn take_flow(&mut self, mut taken: TakenEvent<'_, '_>) {
-        let correlation = self.id(taken.event.id());
+        let correlation = self.ids.value(taken.event.id());
         // Nearly every flow starts at the call just read, which goes first anyway.
         if !correlation.is_there() || self.launches.last().is_some_and(|call| call.correlation == correlation) {
             return;
@@ -393,8 +393,8 @@ impl Columns {
         let frame = Frame {
             start,
             duration: taken.duration().unwrap_or(0),
-            id: self.id(event.arg(PYTHON_ID)),
-            parent: self.id(event.arg(PYTHON_PARENT)),
+            id: self.ids.value(event.arg(PYTHON_ID)),
+            parent: self.ids.value(event.arg(PYTHON_PARENT)),
             name: taken.name(|event| name(&mut self.names, event)),
             thread: self.thread(&mut taken),
         };
@@ -425,36 +425,32 @@ impl Columns {
     }
 
     fn stream(&mut self, device: u32, event: &Event<'_>) -> u32 {
-        let stream = self.id(event.arg(STREAM));
+        let stream = self.ids.value(event.arg(STREAM));
         self.streams.number((device, stream))
     }
 
     fn device(&mut self, event: &Event<'_>) -> u32 {
-        let device = self.id(event.arg(DEVICE));
+        let device = self.ids.value(event.arg(DEVICE));
         self.devices.number(if device.is_there() { device } else { Id::ZERO })
     }
 
     fn thread(&mut self, taken: &mut TakenEvent<'_, '_>) -> u32 {
         taken.thread(|event| {
-            let key = (self.id(event.process()), self.id(event.thread()));
+            let key = (self.ids.value(event.process()), self.ids.value(event.thread()));
             self.threads.number(key)
         })
     }
 
     fn correlation(&mut self, taken: &TakenEvent<'_, '_>) -> Id {
-        taken.correlation(|| self.id(taken.event.arg(CORRELATION)))
+        taken.correlation(|| self.ids.value(taken.event.arg(CORRELATION)))
     }
 
     /// `External id`, which old profilers wrote in another case.
     fn external(&mut self, taken: &TakenEvent<'_, '_>, wanted: Wanted) -> Id {
         taken.external(|| {
             let old = || taken.event.arg(OLD_EXTERNAL).filter(|_| wanted.findings);
-            self.id(taken.event.arg(EXTERNAL).or_else(old))
+            self.ids.value(taken.event.arg(EXTERNAL).or_else(old))
         })
-    }
-
-    fn id(&mut self, value: Option<Value<'_>>) -> Id {
-        id(&mut self.ids, value)
     }
 }
 
@@ -470,14 +466,6 @@ fn present_name(category: &[u8]) -> &[u8] {
         b"Runtime" => b"cuda_runtime",
         b"async" => b"ac2g",
         other => other,
-    }
-}
-
-fn id(ids: &mut IdTable, value: Option<Value<'_>>) -> Id {
-    match value {
-        Some(Value::Number(number)) => ids.number(number.raw()),
-        Some(Value::Text(text)) => ids.text(&text.decode_lossy()),
-        _ => Id::MISSING,
     }
 }
 

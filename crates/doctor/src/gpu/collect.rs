@@ -243,7 +243,7 @@ impl Columns {
 
     fn take_row(&mut self, event: &Event<'_>, kind: RowKind, start: Option<Picoseconds>, duration: Duration) -> Taken {
         let name = self.name(event);
-        let correlation = self.id(event.arg(CORRELATION));
+        let correlation = self.ids.value(event.arg(CORRELATION));
         let taken = Taken { name: Some(name), correlation: Some(correlation), ..Taken::default() };
         let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration.usable()) else {
             self.skipped_kernels += u64::from(kind == RowKind::Kernel);
@@ -252,13 +252,13 @@ impl Columns {
             }
             return taken;
         };
-        let device = self.id(event.arg(DEVICE));
+        let device = self.ids.value(event.arg(DEVICE));
         let device = self.devices.number(if device.is_there() { device } else { Id::ZERO });
-        let stream = self.id(event.arg(STREAM));
+        let stream = self.ids.value(event.arg(STREAM));
         let stream = self.streams.number((device, stream));
         let external = self.external(event);
         if event.arg(ELEMENTS).is_some() {
-            let count = self.id(event.arg(ELEMENTS));
+            let count = self.ids.value(event.arg(ELEMENTS));
             self.elements.push((self.rows.len() as u32, count));
         }
         self.rows.push(Row { start, duration, correlation, external, name, device, stream, kind });
@@ -267,7 +267,7 @@ impl Columns {
 
     fn take_call(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) -> Taken {
         self.has_calls = true;
-        let correlation = self.id(event.arg(CORRELATION));
+        let correlation = self.ids.value(event.arg(CORRELATION));
         let taken = Taken { correlation: Some(correlation), ..Taken::default() };
         let Some(start) = start else { return taken };
         let (name, thread) = (self.name(event), self.thread(event));
@@ -301,20 +301,12 @@ impl Columns {
     }
 
     fn thread(&mut self, event: &Event<'_>) -> u32 {
-        let key = (self.id(event.process()), self.id(event.thread()));
+        let key = (self.ids.value(event.process()), self.ids.value(event.thread()));
         self.threads.number(key)
     }
 
     fn external(&mut self, event: &Event<'_>) -> Id {
-        self.id(event.arg(EXTERNAL).or_else(|| event.arg(OLD_EXTERNAL)))
-    }
-
-    fn id(&mut self, value: Option<Value<'_>>) -> Id {
-        match value {
-            Some(Value::Number(number)) => self.ids.number(number.raw()),
-            Some(Value::Text(text)) => self.ids.text(&text.decode_lossy()),
-            _ => Id::MISSING,
-        }
+        self.ids.value(event.arg(EXTERNAL).or_else(|| event.arg(OLD_EXTERNAL)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::TryReserveError;
 
 use perfdb_pycompat::{literal, value::Value as Literal};
 use perfdb_trace::chrome::{Event, Field};
-use perfdb_trace::id::{Id, IdTable};
+use perfdb_trace::id::IdTable;
 use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::scan::{Number, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
@@ -58,7 +58,7 @@ impl TcCollector {
         let has_type = matches!(event.arg(KERNEL_TYPE), Some(Value::Text(text)) if !text.is_empty());
         let free = matches!(event.arg(ZERO_COST), Some(Value::Text(text)) if text.is("True"))
             || matches!(event.arg(ZERO_COST), Some(Value::Bool(true)));
-        let (process, thread) = (self.id(event.process()), self.id(event.thread()));
+        let (process, thread) = (self.ids.value(event.process()), self.ids.value(event.thread()));
         let lacks_kernel_type = source != NO_NAME && !has_type && !free;
         let origin = Origin { process, thread, source, lacks_kernel_type };
         self.operations.push(Operation { start, duration, name, origin, parts: parts(event.arg(PARTS)) })
@@ -82,14 +82,6 @@ impl TcCollector {
         match value {
             Some(Value::Text(text)) => self.names.source(text.raw(), || text.decode_lossy()),
             _ => NO_NAME,
-        }
-    }
-
-    fn id(&mut self, value: Option<Value<'_>>) -> Id {
-        match value {
-            Some(Value::Number(number)) => self.ids.number(number.raw()),
-            Some(Value::Text(text)) => self.ids.text(&text.decode_lossy()),
-            _ => Id::MISSING,
         }
     }
 }

@@ -83,7 +83,7 @@ impl Rows {
         let category = category.as_ref();
         if ["s", "t", "f"].iter().any(|phase| event.has_phase(phase)) {
             let launch = matches!(category, "ac2g" | "async_cpu_to_gpu" | "async");
-            let (id, category) = (self.id(event.id()), self.ids.text(category));
+            let (id, category) = (self.ids.value(event.id()), self.ids.text(category));
             return Row::Flow { launch, is_start: event.has_phase("s"), id, category };
         }
         let end = end(event, start);
@@ -94,7 +94,7 @@ impl Rows {
                     piece: spans.reaches(start, end) || spans.end_at(start),
                     rest: spans.leaves(start, end) || spans.begin_at(start),
                 };
-                Row::Device { sides, correlation: self.id(event.arg(CORRELATION)) }
+                Row::Device { sides, correlation: self.ids.value(event.arg(CORRELATION)) }
             }
             "gpu_user_annotation" => {
                 let sides = match &piece.device_annotations {
@@ -111,7 +111,7 @@ impl Rows {
                 Row::Host { sides: beginning(&piece.host, start), is_frame: false, encloses: false }
             }
             name if name.ends_with("_runtime") || name.ends_with("_driver") || name == "Runtime" => {
-                match self.id(event.arg(CORRELATION)) {
+                match self.ids.value(event.arg(CORRELATION)) {
                     correlation if correlation.is_there() => Row::Launch { correlation },
                     _ => Row::Host { sides: overlapping(&piece.host, start, end), is_frame: false, encloses: false },
                 }
@@ -126,25 +126,17 @@ impl Rows {
 
     /// The thread of an event.
     pub(super) fn thread(&mut self, event: &Event<'_>) -> (Id, Id) {
-        (self.id(event.field(Field::Process)), self.id(event.field(Field::Thread)))
-    }
-
-    fn id(&mut self, value: Option<Value<'_>>) -> Id {
-        match value {
-            Some(Value::Number(number)) => self.ids.number(number.raw()),
-            Some(Value::Text(text)) => self.ids.text(&text.decode_lossy()),
-            _ => Id::MISSING,
-        }
+        (self.ids.value(event.field(Field::Process)), self.ids.value(event.field(Field::Thread)))
     }
 
     /// The spans of a device.
     fn device(&mut self, device: Option<Value<'_>>, piece: &Piece) -> &Spans {
-        let id = match self.id(device) {
+        let id = match self.ids.value(device) {
             id if id.is_there() => id,
             _ => Id::ZERO,
         };
         let ids = &self.ids;
-        let spans = || piece.devices.get(&ids.name(id)).unwrap_or(&piece.other_devices).clone();
+        let spans = || piece.devices.get(&ids.shown(id)).unwrap_or(&piece.other_devices).clone();
         self.devices.entry(id).or_insert_with(spans)
     }
 }

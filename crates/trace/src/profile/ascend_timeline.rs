@@ -158,7 +158,7 @@ impl Events {
         };
         let Some(start) = event.field(Field::Timestamp).and_then(number) else { return };
         let place = self.place(event);
-        let id = self.id(event.field(Field::Id));
+        let id = self.ids.value(event.field(Field::Id));
         let flows = if is_launch { &mut self.launches } else { &mut self.operators };
         if event.has_phase("s") {
             flows.starts.entry(id).or_insert((place, start));
@@ -168,16 +168,8 @@ impl Events {
     }
 
     fn place(&mut self, event: &Event<'_>) -> u32 {
-        let place = (self.id(event.process()), self.id(event.thread()));
+        let place = (self.ids.value(event.process()), self.ids.value(event.thread()));
         self.places.number(place)
-    }
-
-    fn id(&mut self, value: Option<Value<'_>>) -> Id {
-        match value {
-            Some(Value::Number(number)) => self.ids.number(number.raw()),
-            Some(Value::Text(text)) => self.ids.text(&text.decode_lossy()),
-            _ => Id::MISSING,
-        }
     }
 
     fn role(&self, (process, _): Place) -> Role {

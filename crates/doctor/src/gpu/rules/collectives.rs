@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, microseconds};
 use crate::gpu::Prepared;
+use crate::gpu::collect::STEPS as ANNOTATIONS;
 use crate::gpu::columns::Step;
 use crate::order::{median, percentile};
 use crate::report::Marks;
@@ -17,8 +18,6 @@ use crate::report::Marks;
 const CALLS: usize = 4;
 /// Steps from which on calls of one place are compared.
 const STEPS: usize = 3;
-/// Beginning of the annotation of a step of the profiler.
-const STEP: &str = "ProfilerStep#";
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
     let mut collectives: Vec<((u32, u32, Id), Picoseconds, u32)> = Vec::new();
@@ -111,7 +110,7 @@ fn usual(trace: &Prepared, calls: &[u32], fewest: usize) -> Option<Picoseconds> 
 
 /// Start and end of each step of the profiler, by start.
 fn steps(trace: &Prepared) -> Vec<(Picoseconds, Picoseconds)> {
-    let is_step = |step: &&Step| trace.name(step.name).starts_with(STEP);
+    let is_step = |step: &&Step| trace.name(step.name).starts_with(ANNOTATIONS[0]);
     let mut steps: Vec<_> = trace.columns.steps.iter().filter(is_step).map(|step| (step.start, step.end)).collect();
     steps.sort_unstable();
     steps.dedup();
