@@ -258,7 +258,7 @@ fn load(
             let pattern = options.steps.as_deref().map(|pattern| step_pattern(pattern, &columns, &path)).transpose()?;
             let launches = Launches::new(&columns);
             let finder = PassFinder::new(&columns, &kernels, &launches, pattern.as_ref());
-            let devices: Vec<String> = columns.devices.keys().iter().map(|device| columns.ids.name(*device)).collect();
+            let devices: Vec<String> = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
             let cut = members.cut_windows(&devices);
             let mut owned = finder.find(&kernels, &columns.copies);
             owned.leave_out(&kernels, &columns.copies, &cut);

@@ -64,9 +64,7 @@ impl PerCall {
             ratio: ms[1] / ms[0],
         })
     }
-}
 
-impl PerCall {
     /// In one sentence.
     pub(super) fn verdict(&self) -> String {
         let percent = 100.0 * (self.ratio - 1.0);
