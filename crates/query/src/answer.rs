@@ -268,7 +268,7 @@ impl From<Reason> for Miss {
 impl Miss {
     /// Whether a table cannot be read or used, so that nothing is known about its rows; the detail names file and reason.
     pub fn is_unreadable(&self) -> bool {
-        self.reason.code() == "unreadable"
+        self.reason.is_unreadable()
     }
 
     /// That a row of a batch is no query, and why.

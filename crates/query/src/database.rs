@@ -106,7 +106,7 @@ impl Database {
     pub fn row_count(&self, kernel_type: &str) -> Result<Option<usize>, Miss> {
         let state = self.state();
         let slot = state.slot(kernel_type);
-        if state.registry.class(kernel_type) == KernelClass::Collective
+        if state.registry.is_collective(kernel_type)
             && let Some(rows) = state.collective(slot)?.filter(|rows| rows.has_sizes)
         {
             return Ok(Some(rows.row_count()));
@@ -164,8 +164,7 @@ impl Database {
     /// a query of theirs tells why.
     pub fn load_all(&self) {
         let state = self.state();
-        let is_collective = |name: &Arc<str>| state.registry.class(name) == KernelClass::Collective;
-        let names: Vec<&Arc<str>> = state.kernel_types().filter(|name| !is_collective(name)).collect();
+        let names: Vec<&Arc<str>> = state.kernel_types().filter(|name| !state.registry.is_collective(name)).collect();
         let load = |name: &&Arc<str>| {
             if let Ok(Some(table)) = state.rows(state.slot(name)) {
                 table.index();

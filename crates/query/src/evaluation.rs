@@ -15,7 +15,6 @@ use crate::semantics::ReaderSemantics;
 use crate::state::State;
 use perfdb_files::parallel::on_all_cores;
 use perfdb_model::predict::{Class, Estimate, LeftOut, Place, Rows, Table, Trials};
-use perfdb_store::registry::KernelClass;
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
@@ -176,7 +175,7 @@ pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slic
 
 fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
     let slot = state.slot(kernel_type);
-    if state.registry.class(kernel_type) == KernelClass::Collective {
+    if state.registry.is_collective(kernel_type) {
         let Some(table) = state.collective(slot)? else { return Ok(None) };
         let of_tier =
             |tier: &Option<f64>| table.places(*tier).map(|(place, row)| (place, row.line, row.duration_us)).collect();

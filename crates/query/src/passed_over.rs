@@ -8,7 +8,6 @@ use perfdb_store::columns::{
     COMMUNICATION_DURATION, INPUT_SHAPES, MEASURED_DURATION, OUTPUT_SHAPES, PROFILED, PROFILED_DURATION,
 };
 use perfdb_store::duration::is_valid;
-use perfdb_store::registry::KernelClass;
 use perfdb_store::table::{Scan, ScannedRow};
 use rustc_hash::FxHashSet;
 use std::path::Path;
@@ -63,10 +62,7 @@ pub fn passed_over(directory: impl AsRef<Path>) -> Result<Vec<PassedOver>, Error
     let by_result = found_by_result(&state);
     let mut found = Vec::new();
     for (kernel_type, path) in state.files() {
-        let columns = Wanted::of(
-            state.registry.class(kernel_type) == KernelClass::Collective,
-            by_result.contains(&**kernel_type),
-        );
+        let columns = Wanted::of(state.registry.is_collective(kernel_type), by_result.contains(&**kernel_type));
         let Ok(mut scan) = Scan::open(path, &columns.names) else { continue };
         let has: Vec<bool> = (0..columns.names.len()).map(|at| scan.has(at)).collect();
         let mut own = Vec::new();

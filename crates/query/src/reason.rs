@@ -23,6 +23,11 @@ impl Reason {
         self.code
     }
 
+    /// Whether a table cannot be read or used, so that nothing is known about its rows.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.code == "unreadable"
+    }
+
     /// The code in words.
     pub fn meaning(&self) -> &'static str {
         match self.code {

@@ -114,7 +114,7 @@ fn rounded(us: f64) -> f64 {
 fn single(context: &Context<'_>, entry: Option<&Entry>, answer: &Answer, rule: &str, details: &mut Facts) {
     let kernel_type = answer.kernel_type().map(|name| name.into_owned()).unwrap_or_default();
     if let Some(between) = answer.interpolation() {
-        of_interpolation(context, entry, between, answer.confidence, details);
+        of_interpolation(entry, between, answer.confidence, details);
     }
     details.push(("kernel_type", text(kernel_type)));
     match rule {
@@ -240,13 +240,7 @@ fn durations(parts: &[Part]) -> Fact {
 }
 
 /// Between which places an answer lies.
-fn of_interpolation(
-    context: &Context<'_>,
-    entry: Option<&Entry>,
-    between: &Interpolation,
-    confidence: f64,
-    details: &mut Facts,
-) {
+fn of_interpolation(entry: Option<&Entry>, between: &Interpolation, confidence: f64, details: &mut Facts) {
     let named = |coordinates: &[f64]| {
         let values = between.axes.iter().zip(coordinates);
         Fact::Map(values.map(|(axis, value)| (*axis, Fact::Number(*value))).collect())
@@ -266,7 +260,6 @@ fn of_interpolation(
         Some(entry) if entry.compute_subcategory.as_deref() == Some("compute_scale") => "compute_scale",
         _ => "compute",
     };
-    let _ = context;
     let is_exact = between.points.iter().any(|place| place.coordinates == between.target);
     details.extend([
         ("method", text(between.method)),

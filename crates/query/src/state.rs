@@ -11,7 +11,7 @@ use perfdb_files::paths::{normalised, parent_of};
 use perfdb_model::roofline::Device;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::{Entry, OpMapping};
-use perfdb_store::registry::{KernelClass, Registry, TableType};
+use perfdb_store::registry::{Registry, TableType};
 use perfdb_store::{CsvFault, Error as StoreError};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -119,7 +119,7 @@ impl State {
             let elsewhere = normalised(&directory.join(reference));
             for path in tables_if_there(&elsewhere)? {
                 if let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
-                    && registry.class(&stem) == KernelClass::Collective
+                    && registry.is_collective(&stem)
                 {
                     files.insert(stem, path);
                 }

@@ -196,6 +196,11 @@ impl Registry {
         }
     }
 
+    /// Whether a table is of a collective: its rows are message sizes.
+    pub fn is_collective(&self, name: &str) -> bool {
+        self.class(name) == KernelClass::Collective
+    }
+
     /// Whether the database itself describes a table.
     pub fn declares(&self, name: &str) -> bool {
         self.tables.contains_key(name)

@@ -105,6 +105,24 @@ pub(crate) fn of_group(
     Err(status)
 }
 
+/// The answer of the first group that has one, else why the last one has none.
+pub(crate) fn of_groups<'g>(
+    context: &Context<'_>,
+    table: &KernelRows,
+    index: &PointIndex,
+    groups: impl IntoIterator<Item = &'g Group>,
+    target: &Coordinates,
+) -> Result<Answer, Status> {
+    let mut status = UNMATCHED;
+    for group in groups {
+        match of_group(context, index, group, target, table.policy.max_dimensions) {
+            Ok(value) => return Ok(value.answer(table)),
+            Err(found) => status = found.unwrap_or(status),
+        }
+    }
+    Err(status)
+}
+
 /// Tries the sets of axes on some points.
 pub(crate) fn of_points(
     context: &Context<'_>,

@@ -76,7 +76,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
             };
             return Ok(Some(found));
         }
-        Err(reason) if reason.code() == "unreadable" => return Err(reason.into()),
+        Err(reason) if reason.is_unreadable() => return Err(reason.into()),
         Err(_) => {}
     }
     let names: Names<'_> = query.kernel_types.iter().map(|name| &**name).collect();

@@ -1,6 +1,6 @@
 //! Fused experts over tokens.
 
-use super::attempt::{UNMATCHED, of_group};
+use super::attempt::{of_group, of_groups};
 use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
@@ -122,14 +122,7 @@ pub(super) fn of_shapes(
     let wanted = context.query.ep_size;
     let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
     groups.sort_by_key(|group| wanted.is_some() && group.extra.expert_parallel != wanted);
-    let mut status = UNMATCHED;
-    for group in groups {
-        match of_group(context, &index, group, &at, table.policy.max_dimensions) {
-            Ok(value) => return Some(Ok(value.answer(table))),
-            Err(found) => status = found.unwrap_or(status),
-        }
-    }
-    Some(Err(Miss::new(status)))
+    Some(of_groups(context, table, &index, groups, &at).map_err(Miss::new))
 }
 
 fn placed_by_shapes(rules: &Rules, row: KernelRow<'_>) -> Option<Placed> {

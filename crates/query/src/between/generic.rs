@@ -15,6 +15,7 @@ use crate::semantics::{ReaderKind, Rules};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
+use std::iter;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -112,7 +113,11 @@ fn index_of(
                 let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name));
                 let shapes = row.matrices().iter().take(count.unwrap_or(usize::MAX));
                 let (key, at) = plans.place(count, types, shapes)?;
-                Some(Placed { key, at, extra: of_types(rules, table, row, count) })
+                Some(Placed {
+                    key,
+                    at,
+                    extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() },
+                })
             }
             None => place(rules, table, row, count, over_output),
         })
@@ -128,9 +133,11 @@ fn ways(
     over_output: bool,
 ) -> impl Iterator<Item = Option<Arc<Plans>>> {
     let is_asked = rules.reader == ReaderKind::Own && !over_output;
-    let plans = is_asked.then(|| table.sizes.of(rules, table, count)).filter(|plans| plans.is_generic);
-    let only_plans = rules.predicts() && plans.is_some();
-    [(!only_plans).then_some(None), plans.map(Some)].into_iter().flatten()
+    // Learnt from the whole table, so only where they are needed.
+    let plans = move || is_asked.then(|| table.sizes.of(rules, table, count)).filter(|plans| plans.is_generic);
+    let first = if rules.predicts() { plans() } else { None };
+    let later = (!rules.predicts()).then(|| iter::once_with(plans)).into_iter().flatten();
+    iter::once(first).chain(later.flatten().map(Some))
 }
 
 fn target(
@@ -187,16 +194,20 @@ fn place(
         true => push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
         false => push_inputs(&mut key, rules, row.matrices().iter().take(limit))?,
     };
-    Some(Placed { key, at, extra: of_types(rules, table, row, count) })
+    Some(Placed { key, at, extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() } })
 }
 
 /// Rows of types that a call takes for each other are groups of their own, where types are exact.
-fn of_types(rules: &Rules, table: &KernelRows, row: KernelRow<'_>, count: Option<usize>) -> Extra {
-    if !rules.exact_types || !table.tolerance(rules).relaxed_types {
-        return Extra::default();
+pub(super) fn types_apart(
+    rules: &Rules,
+    table: &KernelRows,
+    row: KernelRow<'_>,
+    count: Option<usize>,
+) -> SmallVec<[Box<str>; 3]> {
+    match rules.exact_types && table.tolerance(rules).relaxed_types {
+        true => row.input_types().iter().take(count.unwrap_or(usize::MAX)).cloned().collect(),
+        false => SmallVec::new(),
     }
-    let types = row.input_types().iter().take(count.unwrap_or(usize::MAX)).cloned().collect();
-    Extra { types, ..Extra::default() }
 }
 
 /// The first dimension of the first input; everything else must agree. For predictions, its last dimension as well, and dimensions of other

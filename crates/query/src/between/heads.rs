@@ -1,7 +1,7 @@
 //! Attention whose rows have shapes alone: queries (batch, tokens, heads, size), keys and values (batch, length, key heads, size); latent
 //! attention without sizes, (batch, tokens, heads) and (batch, length).
 
-use super::attempt::of_group;
+use super::attempt::of_groups;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
@@ -111,14 +111,7 @@ pub(super) fn of_table(
     let types: Option<SmallVec<[&str; 4]>> = operands.iter().map(|operand| operand.dtype).collect();
     let (key, at, _) = call.place(context.rules, types?.iter().map(|name| one_spelling(name)));
     let index = index(context.rules, table);
-    let mut status = super::attempt::UNMATCHED;
-    for group in index.of(&key) {
-        match of_group(context, &index, group, &at, table.policy.max_dimensions) {
-            Ok(value) => return Some(Ok(value.answer(table))),
-            Err(found) => status = found.unwrap_or(status),
-        }
-    }
-    Some(Err(Miss::new(status)))
+    Some(of_groups(context, table, &index, index.of(&key), &at).map_err(Miss::new))
 }
 
 /// The rows of a table as points.

@@ -52,9 +52,7 @@ impl Setting {
         let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
         Setting { operands, types, kv_heads, expert_parallel, ..Setting::default() }
     }
-}
 
-impl Setting {
     /// With the sizes that attention by shapes has.
     pub(super) fn of_heads(self, head_size: i64, kv_heads: i64, window: f64) -> Setting {
         let kv_heads = if kv_heads > 0 { kv_heads as f64 } else { self.kv_heads };

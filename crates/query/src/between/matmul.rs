@@ -1,6 +1,7 @@
 //! Products of matrices between sizes.
 
 use super::attempt::of_group;
+use super::generic::types_apart;
 use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
@@ -78,10 +79,7 @@ pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_
     table.points.get_or_make(name, || {
         PointIndex::new(table, &AXES, false, name.is_corrected, |row| {
             let mut placed = place(rules, table, row, count, is_quantised)?;
-            if by_type {
-                let types = row.input_types();
-                placed.extra.types = types[..types.len().min(count.unwrap_or(usize::MAX))].iter().cloned().collect();
-            }
+            placed.extra.types = types_apart(rules, table, row, count);
             Some(placed)
         })
     })

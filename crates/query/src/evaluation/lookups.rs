@@ -12,7 +12,6 @@ use crate::table::{KernelRow, KernelRows};
 use perfdb_files::parallel::on_all_cores;
 use perfdb_model::predict::{LeftOutRows, Place, Trials};
 use perfdb_store::dtype::DType;
-use perfdb_store::registry::is_collective;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,7 +25,7 @@ pub(crate) fn evaluate(
     let Some(sliced) = super::sliced(state, kernel_type)? else { return Ok(None) };
     let mut evaluation = Evaluation { semantics, ..described(&sliced) };
     let slot = state.slot(kernel_type);
-    if let (Some(slot), false) = (slot, is_collective(kernel_type))
+    if let (Some(slot), false) = (slot, state.registry.is_collective(kernel_type))
         && let Some(table) = state.rows(Some(slot))?
     {
         let judge = Judge { state, slot, table, semantics };

@@ -100,10 +100,8 @@ pub(crate) fn add_collectives(
                 message.bytes /= message.devices;
             }
         }
-        let sent = collective::send(context, name, message).map_err(|miss| match miss.reason.code() {
-            "unreadable" => miss,
-            _ => missing(),
-        })?;
+        let sent = collective::send(context, name, message)
+            .map_err(|miss| if miss.is_unreadable() { miss } else { missing() })?;
         answer.duration_us += sent.duration_us;
         if sent.is_interpolated && context.rules.is_newest {
             answer.source = Source::Interpolated;

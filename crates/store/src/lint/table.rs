@@ -8,7 +8,7 @@ use crate::columns::{
 use crate::dtype::DType;
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
-use crate::registry::{KernelClass, Registry};
+use crate::registry::Registry;
 use crate::row_identity::{IdentityColumns, RowIdentity};
 use crate::signature::{Rules, Signature, SignatureColumns, Variant};
 use crate::slots::{dimensions, normal_shape, split};
@@ -54,7 +54,7 @@ fn look(path: &Path, registry: &Registry, refusal: &Refusal<'_>) -> Result<Seen,
     let pass = file.pass()?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let columns = pass.columns().to_vec();
-    let mut look = Look::new(path, &stem, registry.class(&stem) == KernelClass::Collective, &columns);
+    let mut look = Look::new(path, &stem, registry.is_collective(&stem), &columns);
     if look.is_communication {
         look.communication_schema(pass.columns());
     } else {
