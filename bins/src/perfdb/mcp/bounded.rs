@@ -72,7 +72,6 @@ pub(super) fn json(value: &Value, page: Option<&str>, most: usize) -> Result<Str
             Page { pointer: pointer.to_owned(), from, value }
         }
     };
-    let most_rows = most;
     let fits = |limits: Limits| Some(whole.cut(limits)).filter(|text| text.len() <= most);
     let rows = |rows| Limits { rows, ..Limits::NONE };
     let Some(mut best) = fits(rows(1)) else {
@@ -93,7 +92,7 @@ pub(super) fn json(value: &Value, page: Option<&str>, most: usize) -> Result<Str
     while let Some(text) = fits(rows(high)) {
         let is_whole = text == best && !text.contains("\"more\"");
         (best, low) = (text, high);
-        if is_whole || high > most_rows {
+        if is_whole || high > most {
             return Ok(best);
         }
         high *= 2;
