@@ -343,6 +343,7 @@ fn a_file_of_another_kind_is_named() -> TestResult {
             "; this is a GPU trace (explain-trace, compare-traces and check-trace take it)",
         ),
         (format!("compare-traces {trace} {gpu}"), "this is a simulator's trace (explain-prediction, compute-m6"),
+        (format!("explain-trace {trace}"), "this is a simulator's trace (explain-prediction, compute-m6"),
         (format!("query-database {PASS} mm"), "this is a kernel CSV of a profile (cut-forward-pass, "),
         (
             "check-database --database-path DATA/first-database/database/MatMulV2.csv".to_owned(),
