@@ -83,10 +83,13 @@ pub fn size_bytes(bytes: f64) -> String {
     format!("{} {unit}", short(value))
 }
 
+/// Labels below it would have no digit but zeros.
+const SMALLEST_LABEL: f64 = 1e-4;
+
 /// Few digits, for the labels of axes.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
-    if size >= BY_MAGNITUDE {
+    if size >= BY_MAGNITUDE || size > 0.0 && size < SMALLEST_LABEL {
         return format!("{value:.0e}");
     }
     let decimals = match size {
@@ -130,6 +133,8 @@ mod tests {
             (1.5e6, "1.5M"),
             (0.02, "0.02"),
             (1e300, "1e300"),
+            (1e-4, "0.0001"),
+            (1e-5, "1e-5"),
         ] {
             assert_eq!(short(value), text);
         }

@@ -1,4 +1,4 @@
-//! Two GPU traces of the same workload.
+//! The page of two GPU or NPU traces.
 
 mod kernels;
 mod rooflines;
@@ -24,7 +24,7 @@ const COLOURS: usize = 8;
 /// The page of a comparison of operations; nothing for documents that have none (alignments, launch counts, old rules).
 pub fn traces_page(document: &Document, provenance: Provenance) -> Option<Page> {
     let part = part(&document.overview()?);
-    Some(Page { title: "Two GPU traces of the same workload".to_owned(), parts: vec![part], provenance })
+    Some(Page { title: "Two traces compared".to_owned(), parts: vec![part], provenance })
 }
 
 fn part(found: &Overview<'_>) -> Part {
