@@ -186,52 +186,84 @@ pub(crate) struct Events<'a> {
 impl Timeline {
     pub(crate) fn new(events: &Events<'_>, devices: Vec<String>, basis: Basis, cut: &[CutWindows]) -> Timeline {
         let mut families: Vec<String> = Vec::new();
-        let mut by_device: Vec<Vec<Activity>> = vec![Vec::new(); devices.len()];
-        // Kernels of a graph share one launch and follow each other.
-        let mut last = None;
-        let mut launch_end = |correlation| match last {
-            Some((known, end)) if known == correlation => end,
-            _ => {
-                let end = events.launches.end(correlation);
-                last = Some((correlation, end));
-                end
-            }
-        };
-        for (set, is_lead) in events.kernels.iter().zip([false, true]) {
-            let kinds = kinds(&set.classes.operations, &mut families);
-            for ((kernel, pass), group) in set.kernels.iter().zip(set.passes).zip(&set.classes.of_kernels) {
-                let kind = kinds[set.classes.groups[*group as usize].operation as usize];
-                by_device[kernel.device as usize].push(Activity {
-                    start: kernel.start,
-                    end: kernel.end(),
-                    device: kernel.device,
-                    pass: *pass,
-                    kind,
-                    launch_end: launch_end(kernel.correlation),
-                    name: kernel.name,
-                    is_lead,
-                });
-            }
-        }
-        for (at, (copy, pass)) in events.copies.iter().zip(events.copy_passes).enumerate() {
-            by_device[copy.device as usize].push(Activity {
-                start: copy.start,
-                end: copy.start + copy.duration,
-                device: copy.device,
-                pass: *pass,
-                kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
-                launch_end: launch_end(copy.correlation),
-                name: NO_NAME,
-                is_lead: events.lead_copies.get(at).copied().unwrap_or(false),
-            });
-        }
+        let kinds = events.kernels.each_ref().map(|set| kinds(&set.classes.operations, &mut families));
         let ends = |device: usize| cut.get(device).map_or_else(Vec::new, |windows| windows.ends().collect());
         let (mut all, mut pieces) = (Vec::new(), events.pieces.then(Vec::new));
-        for (device, activities) in by_device.into_iter().enumerate() {
+        for (device, order) in events.by_device(devices.len()).into_iter().enumerate() {
+            let activities = order.iter().map(|number| events.activity(*number, &kinds));
             all.extend(split(activities, families.len(), &ends(device), pieces.as_mut()));
         }
         let pieces = pieces.unwrap_or_default();
         Timeline { windows: all, families, devices, basis, incomplete: events.incomplete.clone(), pieces }
+    }
+}
+
+impl Events<'_> {
+    /// Numbers of the events of each device by start; on ties kernels, the lead and copies, each in the order of the file.
+    fn by_device(&self, devices: usize) -> Vec<Vec<u32>> {
+        let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); devices];
+        let kernels = self.kernels.iter().flat_map(|set| set.kernels).map(|kernel| kernel.device);
+        for (device, number) in kernels.chain(self.copies.iter().map(|copy| copy.device)).zip(0..) {
+            by_device[device as usize].push(number);
+        }
+        for order in &mut by_device {
+            if !order.is_sorted_by_key(|number| self.start(*number)) {
+                order.sort_by_key(|number| self.start(*number));
+            }
+        }
+        by_device
+    }
+
+    fn start(&self, number: u32) -> Picoseconds {
+        match self.at(number) {
+            (Some(set), at) => self.kernels[set].kernels[at].start,
+            (None, at) => self.copies[at].start,
+        }
+    }
+
+    /// The set of kernels that an event is in, none for a copy, and its place there.
+    fn at(&self, number: u32) -> (Option<usize>, usize) {
+        let mut at = number as usize;
+        for (set, kernels) in self.kernels.iter().enumerate() {
+            match at.checked_sub(kernels.kernels.len()) {
+                None => return (Some(set), at),
+                Some(behind) => at = behind,
+            }
+        }
+        (None, at)
+    }
+
+    /// Made when it is looked at: a list of all would be larger than the rest of the trace.
+    fn activity(&self, number: u32, kinds: &[Vec<ActivityKind>; 2]) -> Activity {
+        match self.at(number) {
+            (Some(set), at) => {
+                let Kernels { kernels, passes, classes } = &self.kernels[set];
+                let kernel = &kernels[at];
+                Activity {
+                    start: kernel.start,
+                    end: kernel.end(),
+                    device: kernel.device,
+                    pass: passes[at],
+                    kind: kinds[set][classes.groups[classes.of_kernels[at] as usize].operation as usize],
+                    launch_end: self.launches.end(kernel.correlation),
+                    name: kernel.name,
+                    is_lead: set > 0,
+                }
+            }
+            (None, at) => {
+                let copy = &self.copies[at];
+                Activity {
+                    start: copy.start,
+                    end: copy.start + copy.duration,
+                    device: copy.device,
+                    pass: self.copy_passes[at],
+                    kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
+                    launch_end: self.launches.end(copy.correlation),
+                    name: NO_NAME,
+                    is_lead: self.lead_copies.get(at).copied().unwrap_or(false),
+                }
+            }
+        }
     }
 }
 
@@ -251,46 +283,56 @@ fn kinds(operations: &[String], families: &mut Vec<String>) -> Vec<ActivityKind>
     operations.iter().map(kind).collect()
 }
 
-/// The windows of one device; those of a cut trace also end at `ends`. What the device did joins `pieces`.
+/// The windows of one device, of what it did by start; those of a cut trace also end at `ends`. What the device did joins
+/// `pieces`.
 pub(crate) fn split(
-    mut activities: Vec<Activity>,
+    activities: impl Iterator<Item = Activity> + Clone,
     families: usize,
     ends: &[Picoseconds],
     mut pieces: Option<&mut Vec<Piece>>,
 ) -> Vec<Window> {
-    if !activities.is_sorted_by_key(|activity| activity.start) {
-        activities.sort_by_key(|activity| activity.start);
-    }
-    let mut windows = windows(&activities, families, ends);
-    own_times(&activities, &mut windows);
+    let Some(end_of_all) = activities.clone().map(|activity| activity.end).max() else { return Vec::new() };
+    let mut windows = windows(activities.clone(), end_of_all, families, ends);
+    own_times(activities.clone(), &mut windows);
     let mut sweep = Sweep::default();
-    let end_of_all = activities.iter().map(|activity| activity.end).max();
-    let mut groups = activities.chunk_by(|a, b| a.start == b.start).peekable();
+    let mut activities = activities.peekable();
+    let mut begin_together = |group: &mut Vec<Activity>| {
+        group.clear();
+        let Some(first) = activities.next() else { return };
+        group.push(first);
+        while let Some(activity) = activities.next_if(|activity| activity.start == first.start) {
+            group.push(activity);
+        }
+    };
+    let (mut group, mut next) = (Vec::new(), Vec::new());
+    begin_together(&mut group);
     let mut at = 0;
-    while let Some(group) = groups.next() {
-        let start = group[0].start;
+    while let Some(first) = group.first() {
+        let (start, device) = (first.start, first.device);
         while windows.get(at + 1).is_some_and(|next| next.start <= start) {
             at += 1;
         }
         let window = &mut windows[at];
         group.iter().for_each(|activity| sweep.begin(activity, window));
-        let (end, next) = match groups.peek() {
-            Some(next) => (next[0].start, *next),
-            None => (end_of_all.unwrap_or(start), &[][..]),
-        };
-        let parts = sweep.split(start, end, next, window);
+        begin_together(&mut next);
+        let end = next.first().map_or(end_of_all, |next| next.start);
+        let parts = sweep.split(start, end, &next, window);
         if let Some(pieces) = &mut pieces {
-            note(pieces, group[0].device, start, parts);
+            note(pieces, device, start, parts);
         }
+        std::mem::swap(&mut group, &mut next);
     }
     windows
 }
 
 /// Windows of no content yet: what lies before the first pass, then each pass from its first event to that of the next.
-fn windows(activities: &[Activity], families: usize, ends: &[Picoseconds]) -> Vec<Window> {
-    let (Some(first), Some(end)) = (activities.first(), activities.iter().map(|activity| activity.end).max()) else {
-        return Vec::new();
-    };
+fn windows(
+    activities: impl Iterator<Item = Activity> + Clone,
+    end: Picoseconds,
+    families: usize,
+    ends: &[Picoseconds],
+) -> Vec<Window> {
+    let Some(first) = activities.clone().next() else { return Vec::new() };
     let mut starts: Vec<(Picoseconds, u32, Option<Phase>)> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     for activity in activities {
@@ -334,7 +376,7 @@ fn windows(activities: &[Activity], families: usize, ends: &[Picoseconds]) -> Ve
 }
 
 /// Gives each instant of computation to the kernel that started first.
-fn own_times(activities: &[Activity], windows: &mut [Window]) {
+fn own_times(activities: impl Iterator<Item = Activity>, windows: &mut [Window]) {
     let mut cursor = Picoseconds::MIN;
     let mut at = 0;
     for activity in activities {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::own::{Span, owned};
+use super::own::{Span, each_owned};
 use super::shapes::{self, Shaped};
 use crate::classify::COLLECTIVES;
 use crate::columns::{Columns, Kernel};
@@ -199,7 +199,7 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
         // Windows of a device stand together, by time.
         let first = windows.partition_point(|window| (window.device as usize) < device);
         let behind = windows.partition_point(|window| (window.device as usize) <= device);
-        for piece in owned(spans) {
+        each_owned(spans, |piece| {
             let at = windows[first..behind].partition_point(|window| window.start <= piece.start);
             let mut from = piece.start;
             for number in first + at.saturating_sub(1)..behind {
@@ -210,7 +210,9 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
                     break;
                 }
             }
-        }
+        });
+        // The next device does not need them.
+        *spans = Vec::new();
     }
     (names, own)
 }

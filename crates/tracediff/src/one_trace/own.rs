@@ -1,6 +1,8 @@
 //! Own times of classes: each instant of computing belongs to the kernel that started first; collectives own what no kernel
 //! that computes covers.
 
+use std::collections::VecDeque;
+
 use crate::time::Picoseconds;
 
 /// A kernel on one device.
@@ -22,54 +24,56 @@ pub(super) struct Owned {
     pub(super) class: u32,
 }
 
-/// Who owns the busy time of a device.
-pub(super) fn owned(spans: &mut [Span]) -> Vec<Owned> {
+/// Tells who owns the busy time of a device: what collectives own by start, and what others own by start.
+pub(super) fn each_owned(spans: &mut [Span], mut tell: impl FnMut(Owned)) {
     spans.sort_unstable_by_key(|span| (span.start, span.order));
-    let mut computing = first_come(spans.iter().filter(|span| !span.communicates));
-    let mut found = Vec::new();
-    let mut behind = 0;
-    for piece in first_come(spans.iter().filter(|span| span.communicates)) {
+    let mut computing = first_come(spans, false);
+    // What covers the collective that is looked at, and may cover the next one.
+    let mut covers: VecDeque<Owned> = VecDeque::new();
+    for piece in first_come(spans, true) {
         let mut from = piece.start;
-        while computing.get(behind).is_some_and(|cover| cover.end <= from) {
-            behind += 1;
+        while covers.front().is_some_and(|cover| cover.end <= from) {
+            covers.pop_front();
         }
-        for cover in computing[behind..].iter().take_while(|cover| cover.start < piece.end) {
+        while covers.back().is_none_or(|last| last.start < piece.end) {
+            let Some(next) = computing.find(|cover| cover.end > from) else { break };
+            covers.push_back(next);
+        }
+        for cover in covers.iter().take_while(|cover| cover.start < piece.end) {
             if cover.start > from {
-                found.push(Owned { start: from, end: cover.start, class: piece.class });
+                tell(Owned { start: from, end: cover.start, class: piece.class });
             }
             from = from.max(cover.end);
         }
         if from < piece.end {
-            found.push(Owned { start: from, end: piece.end, class: piece.class });
+            tell(Owned { start: from, end: piece.end, class: piece.class });
         }
     }
-    found.append(&mut computing);
-    found
+    first_come(spans, false).for_each(tell);
 }
 
-/// Pieces that do not overlap, by start.
-fn first_come<'s>(spans: impl Iterator<Item = &'s Span>) -> Vec<Owned> {
+/// Pieces of those that communicate, or of those that do not; they do not overlap, and stand by start.
+fn first_come(spans: &[Span], communicates: bool) -> impl Iterator<Item = Owned> + '_ {
     let mut until = Picoseconds::MIN;
-    let mut pieces = Vec::new();
-    for span in spans {
+    spans.iter().filter(move |span| span.communicates == communicates).filter_map(move |span| {
         let start = span.start.max(until);
-        if span.end > start {
-            pieces.push(Owned { start, end: span.end, class: span.class });
+        (span.end > start).then(|| {
             until = span.end;
-        }
-    }
-    pieces
+            Owned { start, end: span.end, class: span.class }
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Owned, Span, owned};
+    use super::{Owned, Span, each_owned};
 
     #[test]
     fn collectives_own_what_no_kernel_covers() {
         let span = |start, end, class| Span { start, end, order: 0, class, communicates: class == 9 };
         let mut spans = [span(10, 20, 1), span(0, 40, 9), span(15, 30, 2), span(35, 50, 9)];
-        let mut found = owned(&mut spans);
+        let mut found = Vec::new();
+        each_owned(&mut spans, |piece| found.push(piece));
         found.sort_by_key(|piece| piece.start);
         let piece = |start, end, class| Owned { start, end, class };
         let wanted = [piece(0, 10, 9), piece(10, 20, 1), piece(20, 30, 2), piece(30, 40, 9), piece(40, 50, 9)];

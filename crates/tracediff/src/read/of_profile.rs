@@ -17,8 +17,7 @@ impl Contents {
         let doctor = (profile.kind != Kind::AscendTable).then(|| Box::new(Collector::of_profile(&profile)));
         let mut columns =
             Columns { skipped_kernels: profile.skipped, written_by: Some(profile.kind), ..Columns::default() };
-        columns.take_profile(&profile, every_annotation);
-        columns.marks = profile.kernels.iter().map(|kernel| kernel.mark).collect();
+        columns.take_profile(&mut profile, every_annotation);
         columns.row_steps = profile.steps.take();
         columns.notes = std::mem::take(&mut profile.notes);
         let mut members = Members::default();
@@ -31,8 +30,11 @@ impl Contents {
 }
 
 impl Columns {
-    fn take_profile(&mut self, profile: &Profile, every_annotation: bool) {
-        for launch in &profile.launches {
+    /// Lists of the profile are taken one after the other: two copies of all would be too much.
+    fn take_profile(&mut self, profile: &mut Profile, every_annotation: bool) {
+        self.take_linked(profile);
+        self.launches.reserve_exact(profile.launches.len());
+        for launch in std::mem::take(&mut profile.launches) {
             let thread = (self.number(launch.process), self.number(launch.thread));
             self.launches.push(Launch {
                 start: launch.start,
@@ -44,7 +46,9 @@ impl Columns {
             });
         }
         self.take_operators(profile);
-        for kernel in &profile.kernels {
+        self.marks = profile.kernels.iter().map(|kernel| kernel.mark).collect();
+        self.kernels.reserve_exact(profile.kernels.len());
+        for kernel in std::mem::take(&mut profile.kernels) {
             let (device, stream) = self.place(kernel.device, kernel.stream);
             self.kernels.push(Kernel {
                 start: kernel.start,
@@ -96,8 +100,10 @@ impl Columns {
             self.operators.push(HostOperator { external, name, start: Some(start), duration, thread });
             self.shaped.push(ShapedOperator { name, start, duration, thread, dims, types });
         }
-        let is_linked = profile.launches.iter().any(|launch| launch.operator.is_some());
-        if is_linked {
+    }
+
+    fn take_linked(&mut self, profile: &Profile) {
+        if profile.launches.iter().any(|launch| launch.operator.is_some()) {
             self.linked = profile.launches.iter().map(|launch| launch.operator).collect();
         }
     }

@@ -16,7 +16,10 @@ fn activities() -> impl Strategy<Value = Vec<Activity>> {
             let pass = KernelPass { pass, phase: None };
             Activity { start, end: start + length, device: 0, pass, kind, launch_end, name: 0, is_lead: false }
         });
-    prop::collection::vec(activity, 1..12)
+    prop::collection::vec(activity, 1..12).prop_map(|mut activities| {
+        activities.sort_by_key(|one| one.start);
+        activities
+    })
 }
 
 /// What the GPU does at each picosecond, one after the other.
@@ -49,7 +52,7 @@ proptest! {
 
     #[test]
     fn parts_are_those_of_every_instant(activities in activities()) {
-        let windows = split(activities.clone(), FAMILIES, &[], None);
+        let windows = split(activities.iter().copied(), FAMILIES, &[], None);
         let first = activities.iter().map(|one| one.start).min().unwrap();
         let last = activities.iter().map(|one| one.end).max().unwrap();
         // Windows are the whole, one behind the other.
@@ -74,7 +77,7 @@ proptest! {
     #[test]
     fn launches_move_idle_time_only(activities in activities(), launch_end in prop::option::of(-5_i128..45)) {
         let busy = |activities: Vec<Activity>| -> Vec<_> {
-            let parts = split(activities, FAMILIES, &[], None).into_iter().map(|window| window.parts);
+            let parts = split(activities.into_iter(), FAMILIES, &[], None).into_iter().map(|window| window.parts);
             parts.map(|parts| (parts.compute, parts.exposed_communication, parts.exposed_copies, parts.total())).collect()
         };
         let moved = activities.iter().map(|one| Activity { launch_end, ..*one }).collect();
