@@ -1,5 +1,6 @@
 //! The four collectives that are measured, and what is known about each.
 
+use perfdb_store::registry::parts;
 use serde::{Deserialize, Serialize};
 
 /// A collective operator.
@@ -50,10 +51,10 @@ impl Collective {
     /// What the type of its kernels begins with in profiler output; also the stem of its table.
     pub(crate) fn kernel_prefix(self) -> &'static str {
         match self {
-            Self::AllReduce => "hcom_allReduce_",
-            Self::AllGather => "hcom_allGather_",
-            Self::ReduceScatter => "hcom_reduceScatter_",
-            Self::AllToAll => "hcom_alltoallv_",
+            Self::AllReduce => parts::ALL_REDUCE,
+            Self::AllGather => parts::ALL_GATHER,
+            Self::ReduceScatter => parts::REDUCE_SCATTER,
+            Self::AllToAll => parts::ALL_TO_ALL,
         }
     }
 

@@ -5,7 +5,7 @@ mod fused_attention;
 mod grouped_matmul;
 mod split_qkv_rmsnorm_rope;
 
-pub(crate) use fused_attention::{KERNEL as FUSED_ATTENTION_KERNEL, RUNTIME_COLUMNS};
+pub(crate) use fused_attention::RUNTIME_COLUMNS;
 
 use crate::Semantics;
 use crate::candidate::Candidate;

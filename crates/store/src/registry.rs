@@ -35,8 +35,6 @@ use std::path::Path;
 
 /// The key of `op_mapping.yaml` under which a database describes its tables.
 pub const KERNEL_TABLES: &str = "kernel_tables";
-/// How the names of collectives begin.
-const COLLECTIVE_PREFIX: &str = "hcom_";
 
 /// A kernel type that the registry knows by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +120,7 @@ pub fn kernel(name: &str) -> Option<&'static KernelType> {
 pub fn class_of(name: &str) -> KernelClass {
     match kernel(name) {
         Some(kernel) => kernel.class,
-        None if name.starts_with(COLLECTIVE_PREFIX) => KernelClass::Collective,
+        None if name.starts_with(parts::COLLECTIVE_PREFIX) => KernelClass::Collective,
         None => KernelClass::Generic,
     }
 }

@@ -11,6 +11,7 @@ use super::operators::Phase;
 use super::precision::Scheme;
 use crate::Error;
 use perfdb_model::roofline::Device;
+use perfdb_store::registry::parts::ALL_REDUCE;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 pub use versions::Version;
@@ -40,7 +41,7 @@ impl Family {
         (Family::LatentDecode, "decode attention (MLA)", "generation_mla_"),
         (Family::LatentProducts, "latent products", "mla_gen_"),
         (Family::Experts, "experts", "moe_"),
-        (Family::AllReduce, "all_reduce", "hcom_allReduce_"),
+        (Family::AllReduce, "all_reduce", ALL_REDUCE),
     ];
 
     pub(super) fn name(self) -> &'static str {

@@ -9,9 +9,6 @@ use crate::candidate::Candidate;
 use crate::models::{Model, Models};
 use crate::slots::Slots;
 
-/// The kernel whose table gets the runtime columns.
-pub(crate) const KERNEL: &str = "FusedInferAttentionScore";
-
 /// The runtime columns that candidates set, in the order in which a table that lacks them gets them.
 pub(crate) const RUNTIME_COLUMNS: [&str; 15] = [
     "Runtime source_profile",

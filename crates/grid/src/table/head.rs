@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use perfdb_store::columns::INPUT_SHAPES;
+use perfdb_store::registry::parts::ATTENTION;
 use perfdb_store::table::RowStream;
 use perfdb_store::{CsvFault, Error as StoreError};
 
 use crate::error::Error;
-use crate::generators::{FUSED_ATTENTION_KERNEL, RUNTIME_COLUMNS};
+use crate::generators::RUNTIME_COLUMNS;
 use crate::summary::Reason;
 
 /// The header and the first row of a table that can grow.
@@ -43,7 +44,7 @@ pub(crate) fn read(path: &Path, kernel: &str) -> Result<Result<Head, Reason>, Er
     };
     let mut template: Vec<String> = first.cells().map(str::to_owned).collect();
     let existing_columns = columns.len();
-    if kernel == FUSED_ATTENTION_KERNEL {
+    if kernel == ATTENTION {
         for column in RUNTIME_COLUMNS {
             if !columns.iter().any(|known| known == column) {
                 columns.push(column.to_owned());

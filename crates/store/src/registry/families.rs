@@ -1,5 +1,7 @@
 //! Kernels whose work can replace one another, for comparing a prediction with a profile.
 
+use super::parts::{ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER};
+
 /// Families with their kernel types; a type that nobody lists is a family of its own.
 pub const FAMILIES: [(&str, &[&str]); 15] = [
     (
@@ -137,8 +139,8 @@ pub const FAMILIES: [(&str, &[&str]); 15] = [
     ),
     ("gather", &["GatherV2", "GatherV3", "Index"]),
     ("sampling", &["ArgMaxV2", "ApplyTopKTopPCustom", "DSARandomUniform", "Sort", "TopKV2"]),
-    ("collective", &["hcom_allReduce_", "hcom_allGather_", "hcom_reduceScatter_", "hcom_broadcast_"]),
-    ("all_to_all", &["hcom_alltoallv_", "hcom_alltoall_", "hcom_alltoallvc_"]),
+    ("collective", &[ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, "hcom_broadcast_"]),
+    ("all_to_all", &[ALL_TO_ALL, "hcom_alltoall_", "hcom_alltoallvc_"]),
 ];
 
 /// The kernels behind operators that are predicted with one duration.

@@ -1,4 +1,5 @@
-//! Kernels that code has to name: parts of the simulator's composite operators, by what they are there, and those whose rows have columns of their own.
+//! Kernels that code has to name: parts of the simulator's composite operators, by what they are there, those whose rows have columns of their own,
+//! and collectives, whose tables are written.
 
 /// A product.
 pub const MATMUL: &str = "MatMulV2";
@@ -32,3 +33,13 @@ pub const ATTENTION: &str = "FusedInferAttentionScore";
 pub const QUANTISE: &str = "AscendQuantV2";
 /// The fused experts, whose rows carry an expert-parallel size.
 pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
+/// How the types of collectives begin.
+pub const COLLECTIVE_PREFIX: &str = "hcom_";
+/// Every rank ends with the sum.
+pub const ALL_REDUCE: &str = "hcom_allReduce_";
+/// Every rank ends with all pieces.
+pub const ALL_GATHER: &str = "hcom_allGather_";
+/// Every rank ends with its piece of the sum.
+pub const REDUCE_SCATTER: &str = "hcom_reduceScatter_";
+/// Every rank sends a piece to every rank: the variant of the list form of the call.
+pub const ALL_TO_ALL: &str = "hcom_alltoallv_";

@@ -1,7 +1,8 @@
 //! The mapping of a database directory: which tables answer the operators of models, and what each table is.
 
 use super::Choices;
-use super::operators::{ALL_REDUCE, COLLECTIVES};
+use super::operators::COLLECTIVES;
+use crate::registry::parts::ALL_REDUCE;
 use crate::registry::{KERNEL_TABLES, TableType};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -5,6 +5,7 @@ use super::source::SourceTable;
 use crate::columns;
 use crate::parquet::COMPUTE_COLUMNS;
 use crate::parquet::error::Error;
+use crate::registry::parts::{ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, COLLECTIVE_PREFIX, REDUCE_SCATTER};
 use crate::registry::{KernelClass, Layout};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,14 +37,12 @@ pub(super) enum Form {
     Collective,
 }
 
-pub(super) const ALL_REDUCE: &str = "hcom_allReduce_";
-
 /// Collectives: their name, the kernel type, and the operator that calls it.
 pub(super) const COLLECTIVES: [(&str, &str, &str); 4] = [
     ("all_reduce", ALL_REDUCE, "tensor_cast.all_reduce.default"),
-    ("all_gather", "hcom_allGather_", "tensor_cast.all_gather.default"),
-    ("reduce_scatter", "hcom_reduceScatter_", "tensor_cast.reduce_scatter.default"),
-    ("alltoall", "hcom_alltoallv_", "tensor_cast.all_to_all.default"),
+    ("all_gather", ALL_GATHER, "tensor_cast.all_gather.default"),
+    ("reduce_scatter", REDUCE_SCATTER, "tensor_cast.reduce_scatter.default"),
+    ("alltoall", ALL_TO_ALL, "tensor_cast.all_to_all.default"),
 ];
 
 /// The tables say nothing about tiers.
@@ -154,7 +153,7 @@ impl Operator {
                 let theirs = table.text("op_name", row)?;
                 match COLLECTIVES.iter().find(|collective| collective.0 == theirs) {
                     Some((_, kernel_type, _)) => (*kernel_type).to_owned(),
-                    None => format!("hcom_{}_", file_name_part(theirs)),
+                    None => format!("{COLLECTIVE_PREFIX}{}_", file_name_part(theirs)),
                 }
             }
         })
