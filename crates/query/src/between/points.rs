@@ -332,9 +332,9 @@ impl PointSet {
     }
 }
 
-/// The coordinates on all axes but some, as bits.
+/// The coordinates on all axes but some, as bits. Sizes are whole numbers, whose last bits are zeros: swapped, the hash tells them apart.
 fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
-    let mut bits = at.map(f64::to_bits);
+    let mut bits = at.map(|coordinate| coordinate.to_bits().swap_bytes());
     axes.iter().for_each(|axis| bits[usize::from(*axis)] = 0);
     bits
 }
