@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """Held-out accuracy on the public GPU tables of AIConfigurator: the tables in gpu-tables.md.
 
-    gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N] [--keep FOLDER]
+    gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N]
+    gpu-tables.py DATA PERFDB --imported SYSTEM/FRAMEWORK/VERSION [--only TEXT] [--most N]
 
 DATA: `aic-core/src/aiconfigurator_core/systems/data` of github.com/ai-dynamo/aiconfigurator. ANSWER_TASKS: the example of perfdb-query.
+With --imported the program itself is asked: it imports the tables of that version, each row is asked its own query, and values are left out of
+copies of the imported tables.
 --process also fits a Gaussian process (Matern 3/2, one range per axis, logarithmic sizes) to the rows of the tables without a formula.
-Needs pyarrow; --process needs scikit-learn. Which rows are left out depends on a hash alone.
+Needs pyarrow (but for --imported); --process needs scikit-learn. Which rows are left out depends on a hash alone.
 """
-import argparse, csv, hashlib, io, json, math, subprocess, sys, tempfile, warnings
+import argparse, csv, hashlib, io, json, math, shutil, subprocess, sys, tempfile, warnings
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pyarrow.parquet as parquet
+try:
+    import pyarrow.parquet as parquet
+except ImportError:  # Not needed with --imported.
+    parquet = None
 
 # Name, file, family, names of columns, group, axes, size, configuration, and the axes of which every value is left out.
 GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"])
@@ -156,6 +162,66 @@ def line(scores, count):
     return f"{count} | {100 * len(scores) / count:.0f} % | {percent(0.5):.2f} | {percent(0.9):.1f} | {covered:.1f} | ±{100 * at([one[2] for one in scores], 0.5):.1f} %"
 
 
+# Tables by how their names begin, and the columns of which every value is left out.
+IMPORTED = {"gemm_": ["n", "k"], "context_attention_": ["isl", "batch_size"], "generation_attention_": ["step", "batch_size"]}
+
+
+def queried(program, folder, kernel, rows):
+    """What the program answers to the queries of some rows."""
+    lines = []
+    for number, row in enumerate(rows):
+        pairs = zip(row["Input Shapes"].split(";"), row["Input Data Types"].split(";"))
+        inputs = [{"shape": [int(size) for size in shape.split(",")], "dtype": dtype} for shape, dtype in pairs]
+        lines.append(json.dumps({"id": number, "query": {"kernel": kernel, "inputs": inputs}}) + "\n")
+    command = [program, "db", "query", str(folder), "--manifest", "-", "--semantics", "best", "-o", "-.json", "-q"]
+    done = subprocess.run(command, input="".join(lines), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return [json.loads(line)["answer"] for line in done.stdout.splitlines()]
+
+
+def left_out_of(program, path, lines, rows, column, most):
+    """Each value of a column is left out in turn: errors, whether intervals hold the truth, half widths."""
+
+    def one(value):
+        asked = [row for row in rows if row[column] == value]
+        asked = sorted(asked, key=lambda row: chance(path.stem, column, row["Input Shapes"]))[:most]
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(path.parent / "op_mapping.yaml", folder)
+            kept = [line for line, row in zip(lines[1:], rows) if row[column] != value]
+            (Path(folder) / path.name).write_text("\n".join([lines[0], *kept, ""]))
+            return list(zip(asked, queried(program, folder, path.stem, asked)))
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = [pair for pairs in pool.map(one, sorted({row[column] for row in rows})) for pair in pairs]
+    found = [(float(row["Average Duration(us)"]), answer) for row, answer in answers if answer["hit"]]
+    triples = {at: (answer["latency_us"], answer.get("low_us", answer["latency_us"]), answer.get("high_us", answer["latency_us"])) for at, (_, answer) in enumerate(found)}
+    return score([(None, None, us) for us, _ in found], triples.keys(), triples), len(answers)
+
+
+def imported(arguments):
+    """The program's own way: import, query."""
+    with tempfile.TemporaryDirectory() as folder:
+        system, framework, version = arguments.imported.split("/")
+        for path in sorted(arguments.data.glob(f"{system}/*/{framework}/{version}")):
+            shutil.copytree(path, Path(folder) / "from" / path.relative_to(arguments.data))
+        subprocess.run([arguments.program, "db", "import", "--from", "aiconfigurator", f"{folder}/from", "--database-path", f"{folder}/to", "-q"], check=True)
+        print("| table | left out | queries | answered | median error, % | 90th percentile, % | coverage, % | half width |\n|---|---|---|---|---|---|---|---|", flush=True)
+        for path in sorted(Path(folder).glob(f"to/{arguments.imported}/*.csv")):
+            begin = next((begin for begin in IMPORTED if path.stem.startswith(begin)), None)
+            if arguments.only not in path.stem or not begin:
+                continue
+            lines = path.read_text().splitlines()
+            rows = list(csv.DictReader(lines))
+            answers = queried(arguments.program, path.parent, path.stem, rows)
+            wrong = sum(answer.get("source") != "MEASURED" or not math.isclose(answer["latency_us"], float(row["Average Duration(us)"]), rel_tol=1e-9) for row, answer in zip(rows, answers))
+            print(f"{path.stem}: {len(rows) - wrong} of {len(rows)} rows answer their own query", file=sys.stderr)
+            for name in IMPORTED[begin]:
+                scores, count = left_out_of(arguments.program, path, lines, rows, f"aiconfigurator {name}", arguments.most)
+                if scores:
+                    print(f"| {path.stem} | every {name} | {line(scores, count)} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -163,7 +229,10 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--process", action="store_true")
     parser.add_argument("--most", type=int, default=200, help="rows asked of each task")
+    parser.add_argument("--imported", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask the program itself")
     arguments = parser.parse_args()
+    if arguments.imported:
+        return imported(arguments)
     print("| table | left out | by | queries | answered | median error, % | 90th percentile, % | coverage, % | half width |\n|---|---|---|---|---|---|---|---|---|", flush=True)
     for name, file, kind in TABLES:
         if arguments.only not in name:
