@@ -18,6 +18,10 @@ from scipy.optimize import least_squares
 FAMILIES = ["Qwen3-32B", "Qwen3-235B", "Qwen3.5", "Llama-3.1-70B", "MiniMax", "DeepSeek", "gpt-oss", "Llama-3.1-8B", "Kimi", "GLM"]
 GROUPS = {"dense": ["Qwen3-32B", "Llama"], "mla": ["DeepSeek", "Kimi", "GLM"], "moe": [""]}
 FRAMEWORKS = ["vllm", "trtllm", "sglang"]
+# Frameworks whose steps run prefills and decodes together unless they are told otherwise.
+MIXES = {"vllm", "trtllm"}
+# Microseconds of six small kernels around a layer of experts, where a framework calls them one by one.
+ROUTING_US = {"vllm": 12.0, "sglang": 12.0, "trtllm": 0.0}
 # Interference of prefills, and microseconds a sum over devices waits; where they start, and how far they usually go.
 START, SPREAD = np.array([1.0, 2.0]), np.array([0.3, 4.0])
 
@@ -41,7 +45,7 @@ def read(points, answers):
                 output=float(row["osl"]),
                 tpot=float(row["silicon_tpot_ms"]),
                 ttft=float(row["silicon_ttft_ms"] or 0),
-                **{key: float(answer[key]) for key in ("decode_ms", "prefill_ms", "collectives", "layers")},
+                **{key: float(answer[key]) for key in ("decode_ms", "prefill_ms", "joined_ms", "collectives", "layers", "expert_layers")},
             )
         )
     return rows
@@ -59,9 +63,12 @@ def weights(rows):
 
 def steps(rows, constants):
     found = np.array([constants[row["framework"]] for row in rows])
-    waiting = found[:, 1] * column(rows, "collectives") / 1e3
+    routing = np.array([ROUTING_US[row["framework"]] for row in rows]) * column(rows, "expert_layers")
+    waiting = (found[:, 1] * column(rows, "collectives") + routing) / 1e3
     decode, prefill = column(rows, "decode_ms") + waiting, column(rows, "prefill_ms") + waiting
-    return decode + found[:, 0] * (column(rows, "batch") - 1) / column(rows, "output") * prefill, decode, prefill
+    mixes = np.array([row["framework"] in MIXES for row in rows])
+    delay = np.where(mixes, column(rows, "joined_ms"), prefill)
+    return decode + found[:, 0] * (column(rows, "batch") - 1) / column(rows, "output") * delay, decode, prefill
 
 
 def fit(rows):
@@ -135,13 +142,13 @@ def main():
         (interference, collective_us), (share, layer_ms, own_steps) = constants[framework], waiting[framework]
         mask = frameworks == framework
         found[framework] = {
-            "factor": 1.0, "host_ms": 0.0, "collective_us": round(collective_us, 2), "interference": round(interference, 3),
+            "factor": 1.0, "host_ms": 0.0, "collective_us": round(collective_us, 2), "routing_us": ROUTING_US[framework], "mixes": framework in MIXES, "interference": round(interference, 3),
             "waiting": round(share, 4), "layer_ms": round(layer_ms, 3), "steps": round(own_steps, 3),
             "tpot": interval(miss, everywhere, framework), "ttft": interval(miss_first, has_first, framework),
             "points": [int(mask.sum()), len({row["family"] for row in rows if row["framework"] == framework})],
         }
     found["other"] = {
-        "factor": 1.0, "host_ms": 0.0, "collective_us": 2.0, "interference": 0.9, "waiting": 0.1, "layer_ms": 0.6, "steps": 0.5,
+        "factor": 1.0, "host_ms": 0.0, "collective_us": 2.0, "routing_us": 12.0, "mixes": True, "interference": 0.9, "waiting": 0.1, "layer_ms": 0.6, "steps": 0.5,
         "tpot": interval(miss, everywhere, None, (0.03, 0.97)), "ttft": interval(miss_first, has_first, None, (0.03, 0.97)),
         "points": [len(rows), len({row["family"] for row in rows})],
     }

@@ -4,12 +4,15 @@ mod many;
 
 use crate::json_file::{JsonFile, Versioned};
 use crate::path_argument::path;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_forecast::serving::{Architecture, Calibration, FeedForward, Parallel, Request, Scheme, Tables, forecast};
 use perfdb_report::forecast::{Served, csv, document, sweep, text};
+use perfdb_report::page::Provenance;
+use perfdb_report::pages::forecast_page;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -83,6 +86,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     csv: Option<OsString>,
 
+    /// Write a page with a chart of throughput over time, or of one deployment its operators, as HTML to FILE
+    #[arg(long, value_name = "FILE")]
+    html: Option<OsString>,
+
     /// Forecast each point of a list; where it has measured times, print the error and the coverage by model
     #[arg(long, value_name = "CSV", value_parser = path(), requires = "models", requires = "databases", conflicts_with = "model", help_heading = "Many points")]
     points: Option<PathBuf>,
@@ -105,7 +112,7 @@ Examples:
   forecast --model Llama-3.1-70B --database-path gpus/h100_sxm/vllm/0.19.0 \\
       --tp 4 --batch 64 --input 1024 --output 512
   forecast --model config.json --database-path gpus/b200_sxm/trtllm/1.2.0rc5 \\
-      --tp 1,2,4,8 --batch 1,8,32,128 -o sweep.csv
+      --tp 1,2,4,8 --batch 1,8,32,128 -o sweep.html
   forecast --points points.csv --models configs --databases gpus -o out.jsonl
 
 How to read the intervals is explained in docs/guide/forecast.md.
@@ -123,7 +130,7 @@ fn scheme(text: &str) -> Result<Scheme, String> {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let outputs = [&arguments.json, &arguments.csv, &arguments.jsonl];
+    let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.jsonl];
     let inputs = [&arguments.model, &arguments.calibration, &arguments.points];
     refuse_inputs(outputs.into_iter().flatten().map(Path::new), inputs.into_iter().flatten().map(PathBuf::as_path))?;
     let calibration = match &arguments.calibration {
@@ -137,7 +144,12 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let (Some(model), Some(database)) = (&arguments.model, &arguments.database_path) else {
         return Err(Failure::usage("--model and --database-path are needed".to_owned()));
     };
-    let files = [JsonFile::open(arguments.json.as_deref())?, JsonFile::open(arguments.csv.as_deref())?];
+    let files = Files {
+        json: JsonFile::open(arguments.json.as_deref())?,
+        csv: JsonFile::open(arguments.csv.as_deref())?,
+        html: JsonFile::open(arguments.html.as_deref())?,
+        read: provenance(TOOL.name, [("model", model.as_path()), ("database", database.as_path())]),
+    };
     let model = Architecture::read(model)?;
     let mut tables = Tables::open(database)?;
     let mut found = Vec::new();
@@ -154,7 +166,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let forecast = forecast?;
         let served = Served::new(&model, &request, &forecast, &tables);
         print(&text(&served))?;
-        write(files, &[served])?;
+        files.write(&[served], &[])?;
         return Ok(Status::Success);
     }
     print(&sweep(&model, &found, &tables))?;
@@ -162,7 +174,14 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         .iter()
         .filter_map(|(request, forecast)| Some(Served::new(&model, request, forecast.as_ref().ok()?, &tables)))
         .collect();
-    write(files, &served)?;
+    let refused: Vec<(String, String)> = found
+        .iter()
+        .filter_map(|(request, forecast)| {
+            let name = format!("tp {}, batch {}", request.parallel.tensor, request.batch);
+            Some((name, forecast.as_ref().err()?.to_string()))
+        })
+        .collect();
+    files.write(&served, &refused)?;
     match served.is_empty() {
         true => Err(Failure::lines(vec!["no deployment of the sweep can be forecast".to_owned()])),
         false => Ok(Status::Success),
@@ -180,8 +199,26 @@ fn request(model: &Architecture, arguments: &Arguments, tensor: u64, batch: u64)
     Ok(Request { parallel, batch, input: arguments.input, output: arguments.output, cache: arguments.kv_cache })
 }
 
-fn write([json, table]: [Option<JsonFile>; 2], served: &[Served<'_>]) -> Result<(), Failure> {
-    let json = json.map(|json| json.stage(&Versioned::first(document(served)))).transpose()?;
-    let table = table.map(|table| table.stage_text(&csv(served))).transpose()?;
-    Ok(commit(json.into_iter().chain(table).collect())?)
+/// The files that are asked for.
+struct Files {
+    json: Option<JsonFile>,
+    csv: Option<JsonFile>,
+    html: Option<JsonFile>,
+    read: Provenance,
+}
+
+impl Files {
+    fn write(self, served: &[Served<'_>], refused: &[(String, String)]) -> Result<(), Failure> {
+        let mut written = Vec::new();
+        if let Some(file) = self.json {
+            written.push(file.stage(&Versioned::first(document(served)))?);
+        }
+        if let Some(file) = self.csv {
+            written.push(file.stage_text(&csv(served))?);
+        }
+        if let Some(file) = self.html {
+            written.push(file.stage_text(&forecast_page(served, refused, self.read).to_html()?)?);
+        }
+        Ok(commit(written)?)
+    }
 }

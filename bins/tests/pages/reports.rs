@@ -36,6 +36,10 @@ fn pages() -> Vec<(&'static str, String)> {
             "generate-comm-microbench",
             "generate-comm-microbench --from-results DATA/golden/generate-comm-microbench/r07-gloo-report/results --html OUT".to_owned(),
         ),
+        (
+            "forecast",
+            "forecast --model DATA/forecast/model --database-path DATA/forecast/tables/h100_sxm/vllm/1.0.0 --tp 1,2 --batch 1,16,64 --html OUT".to_owned(),
+        ),
         ("validate-comm-alignment", "validate-comm-alignment --csv-dir DATA/first-database/hccl/v8.5 --html OUT".to_owned()),
     ];
     lines.to_vec()

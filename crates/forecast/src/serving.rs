@@ -1,10 +1,11 @@
 //! Time per output token and time to first token of a served model, from measured operators.
 //!
-//! A server with B requests in flight decodes one token of each in a step, and every request that ends is replaced by a prefill that runs
-//! between the steps of the others. With `T` the time of a step,
+//! A server with B requests in flight decodes one token of each in a step, and every request that ends is replaced by a prefill: between
+//! the steps of the others, or within one of them, which then reads its weights for both. With `T` the time of a step,
 //!
 //! ```text
-//! TPOT = T_decode(B, input + output/2) + interference · (B − 1)/output · T_prefill(input)
+//! TPOT = T_decode(B, input + output/2) + interference · (B − 1)/output · D
+//! D    = T_prefill(input) between steps, T(decode and prefill together) − T_decode within one
 //! TTFT = T_prefill(input) · (1 + waiting · (B − 1)) + layer · L + steps · T_decode
 //! ```
 //!
@@ -26,6 +27,7 @@ mod answer;
 mod architecture;
 mod calibration;
 mod curve;
+mod joined;
 mod operators;
 mod parallel;
 pub mod points;
@@ -149,6 +151,8 @@ pub struct Forecast {
     pub decode: PricedStep,
     /// The prefill of a request.
     pub prefill: PricedStep,
+    /// What the prefill of a request adds to a step that decodes as well, in milliseconds.
+    pub joined_ms: f64,
     /// Milliseconds of prefills of other requests in a TPOT.
     pub interference_ms: f64,
     /// The constants that were used.
@@ -157,6 +161,8 @@ pub struct Forecast {
     pub memory: Memory,
     /// Layers of the model.
     pub layers: u64,
+    /// Those with routed experts.
+    pub expert_layers: u64,
     /// Devices of a replica.
     pub devices: u64,
     /// Requests in flight over all groups.
@@ -164,10 +170,21 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// Milliseconds of a decode step that its operators do not show.
+    pub fn beyond_operators_ms(&self) -> f64 {
+        beyond_ms(&self.decode, self.expert_layers, &self.constants)
+    }
+
     /// Output tokens per second of a replica and device.
     pub fn tokens_per_device(&self) -> f64 {
         self.in_flight as f64 / self.tpot.value_ms * 1e3 / self.devices as f64
     }
+}
+
+/// Waiting for other devices, small kernels around experts, and the host.
+fn beyond_ms(step: &PricedStep, expert_layers: u64, constants: &Constants) -> f64 {
+    let us = step.sums() as f64 * constants.collective_us + expert_layers as f64 * constants.routing_us;
+    us / 1e3 + constants.host_ms
 }
 
 /// The forecast of a served model.
@@ -194,13 +211,13 @@ pub fn forecast(
     let prefill = priced(model, &parallel, &step(Phase::Prefill, 1, input), tables)?;
     let constants = calibration.of(&tables.framework);
     // Stages work on other requests meanwhile, and a token goes through all of them.
-    let time = |step: &PricedStep| {
-        let waiting_ms = step.sums() as f64 * constants.collective_us / 1e3;
-        step.total_ms() * constants.factor + waiting_ms + constants.host_ms
-    };
+    let time =
+        |step: &PricedStep| step.total_ms() * constants.factor + beyond_ms(step, model.expert_layers(), constants);
     let (decode_ms, prefill_ms) = (time(&decode), time(&prefill));
     let others = (batch - 1) as f64;
-    let interference_ms = constants.interference * others / output as f64 * prefill_ms;
+    let joined_ms = joined::added_ms(&decode, &prefill, tables)?;
+    let delay_ms = if constants.mixes { joined_ms * constants.factor } else { prefill_ms };
+    let interference_ms = constants.interference * others / output as f64 * delay_ms;
     let ttft_ms = prefill_ms * (1.0 + constants.waiting * others)
         + constants.layer_ms * model.layer_count() as f64
         + constants.steps * decode_ms;
@@ -210,10 +227,12 @@ pub fn forecast(
         ttft: estimate(ttft_ms, &constants.ttft, prefill.deviation(), calibration.usual_deviation),
         decode,
         prefill,
+        joined_ms,
         interference_ms,
         constants: constants.clone(),
         memory,
         layers: model.layer_count(),
+        expert_layers: model.expert_layers(),
         devices: parallel.devices(),
         in_flight: batch * parallel.data,
     })

@@ -231,3 +231,33 @@ fn bad_requests_are_one_error() -> TestResult {
     assert!(error.to_string().contains("no version has a table of gemm"), "{error}");
     Ok(())
 }
+
+#[test]
+fn a_prefill_within_a_step_reads_weights_that_are_read_anyway() -> TestResult {
+    for batch in [1, 16, 64] {
+        let found = asked("gemm", 1.0, &request(2, batch))?;
+        let alone_ms = found.prefill.total_ms();
+        assert!(found.joined_ms > 0.0 && found.joined_ms < alone_ms, "{batch}: {} of {alone_ms}", found.joined_ms);
+        // Attention has no weights: all of it is added.
+        assert!(found.joined_ms > found.prefill.part_ms(Part::Attention), "{batch}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_framework_delays_by_what_a_prefill_adds_or_by_all_of_it() -> TestResult {
+    let (_folder, mut tables) = tables("gemm", 1.0)?;
+    let mut calibration = Calibration::built_in()?;
+    let mut delay_ms = |mixes| -> Result<f64, Box<dyn Error>> {
+        for constants in calibration.frameworks.values_mut() {
+            constants.mixes = mixes;
+            (constants.interference, constants.collective_us, constants.host_ms) = (1.0, 0.0, 0.0);
+        }
+        let found = forecast(&model()?, &request(1, 65), &mut tables, &calibration)?;
+        let own = if mixes { found.joined_ms } else { found.prefill.total_ms() };
+        assert!((found.interference_ms - 64.0 / 512.0 * own).abs() < 1e-9, "{}", found.interference_ms);
+        Ok(found.interference_ms)
+    };
+    assert!(delay_ms(true)? < delay_ms(false)?);
+    Ok(())
+}

@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// What no forecast contains.
-const NOT_MODELLED: &str =
+pub(crate) const NOT_MODELLED: &str =
     "speculative decoding, cached prefixes, requests that wait for a place, graphs that are not captured";
 
 /// A forecast, and what it is of.
 #[derive(Debug, Clone)]
 pub struct Served<'s> {
-    model: &'s Architecture,
-    request: &'s Request,
-    forecast: &'s Forecast,
-    tables: &'s Tables,
+    pub(crate) model: &'s Architecture,
+    pub(crate) request: &'s Request,
+    pub(crate) forecast: &'s Forecast,
+    pub(crate) tables: &'s Tables,
 }
 
 impl<'s> Served<'s> {
@@ -44,7 +44,7 @@ fn rounded(value: f64) -> String {
     }
 }
 
-fn with_interval(estimate: &Estimate) -> String {
+pub(crate) fn with_interval(estimate: &Estimate) -> String {
     format!("{} ms ({} to {})", rounded(estimate.value_ms), rounded(estimate.low_ms), rounded(estimate.high_ms))
 }
 
@@ -89,12 +89,12 @@ pub fn text(served: &Served<'_>) -> String {
             line(&mut out, part.name(), ms, total, &sources(&forecast.decode, part));
         }
     }
-    let waiting = forecast.decode.sums() as f64 * forecast.constants.collective_us / 1e3 + forecast.constants.host_ms;
+    let waiting = forecast.beyond_operators_ms();
     if waiting > 0.0 {
         line(&mut out, "host, waiting for devices", waiting, total, "calibration");
     }
     if forecast.interference_ms > 0.0 {
-        line(&mut out, "prefills of others", forecast.interference_ms, total, "prefill of a prompt, below");
+        line(&mut out, "prefills of others", forecast.interference_ms, total, "prefills, as this framework runs them");
     }
     let _ = writeln!(out, "{:<26}{:>9}\n", "prefill of a prompt", rounded(forecast.prefill.total_ms()));
     if let Some(widest) = widest(&forecast.decode) {
@@ -156,7 +156,7 @@ fn widest(step: &PricedStep) -> Option<String> {
 }
 
 /// The sizes of a call in words.
-fn shape(work: &Work) -> String {
+pub(crate) fn shape(work: &Work) -> String {
     match *work {
         Work::Product { rows, columns, inner, scheme } => format!("{rows} x {columns} x {inner} {}", scheme.name()),
         Work::Attention { sequences, length, heads, kv_heads, head_dim, window, cache, .. } => {
@@ -283,6 +283,7 @@ pub fn document(served: &[Served<'_>]) -> Value {
             "ttft": estimate(&forecast.ttft),
             "tokens_per_second_per_device": forecast.tokens_per_device(),
             "tokens_per_second_per_user": 1e3 / forecast.tpot.value_ms,
+            "joined_ms": forecast.joined_ms,
             "interference_ms": forecast.interference_ms,
             "memory": {
                 "weight_bytes": forecast.memory.weight_bytes,
@@ -337,7 +338,7 @@ pub fn csv(served: &[Served<'_>]) -> String {
 /// The line of a point in a list of results.
 pub fn point_line(point: &Point, forecast: &Result<Forecast, Error>) -> String {
     let value = match forecast {
-        Ok(Forecast { tpot, ttft, decode, prefill, layers, .. }) => json!({
+        Ok(Forecast { tpot, ttft, decode, prefill, joined_ms, layers, expert_layers, .. }) => json!({
             "id": point.id,
             "tpot_ms": tpot.value_ms,
             "tpot_low_ms": tpot.low_ms,
@@ -347,8 +348,10 @@ pub fn point_line(point: &Point, forecast: &Result<Forecast, Error>) -> String {
             "ttft_high_ms": ttft.high_ms,
             "decode_ms": decode.total_ms(),
             "prefill_ms": prefill.total_ms(),
+            "joined_ms": joined_ms,
             "collectives": decode.sums(),
             "layers": layers,
+            "expert_layers": expert_layers,
         }),
         Err(error) => json!({"id": point.id, "error": error.to_string()}),
     };

@@ -41,6 +41,7 @@ mod stacked;
 mod strips;
 mod table;
 mod terms;
+mod trade_off;
 mod waterfall;
 
 pub use accuracy::{Accuracy, AccuracyPoint};
@@ -55,4 +56,5 @@ pub use sparkline::Sparkline;
 pub use stacked::{StackedBar, StackedBars};
 pub use strips::{StripKernel, Strips};
 pub use table::{Column, Table};
+pub use trade_off::{TradeOff, TradeOffPoint};
 pub use waterfall::{Step, Waterfall};

@@ -134,6 +134,12 @@ impl Architecture {
         self.layers.iter().map(|layers| layers.count).sum()
     }
 
+    /// Layers with routed experts.
+    pub fn expert_layers(&self) -> u64 {
+        let has_experts = |layers: &&Layers| matches!(layers.feed_forward, FeedForward::Experts { .. });
+        self.layers.iter().filter(has_experts).map(|layers| layers.count).sum()
+    }
+
     /// Parameters: weights of the language model, without layers that only speculate.
     pub fn parameters(&self) -> u64 {
         let embeddings = self.vocabulary * self.hidden_size * if self.ties_embeddings { 1 } else { 2 };

@@ -27,6 +27,12 @@ pub struct Constants {
     pub host_ms: f64,
     /// Microseconds that the devices of a sum wait for the last of them, beyond what a table of sums says.
     pub collective_us: f64,
+    /// Microseconds a layer of experts takes beyond its table: small kernels that choose experts, sort tokens and sum results.
+    #[serde(default)]
+    pub routing_us: f64,
+    /// Whether prefills run within the steps that decode, and not between them.
+    #[serde(default)]
+    pub mixes: bool,
     /// The share of other requests' prefills that delays a decode step.
     pub interference: f64,
     /// The share of each other request's prefill that a first token waits for.
