@@ -50,7 +50,7 @@ codes! {
     TruncatedJson "TRUNCATED_JSON" "the document ends too early: events are missing, totals are too small", Some("close it behind the last whole event");
     MalformedJson "MALFORMED_JSON" "part of the document is no JSON: the events there are missing", Some("drop the damaged events");
     TrailingData "TRAILING_DATA" "something follows the document; it is not read", Some("cut it off");
-    BadEvents "BAD_EVENTS" "events without usable name or time, or that are not events, are not counted", Some("drop what is no object");
+    BadEvents "BAD_EVENTS" "events without usable name or time, that only begin or end, or that are not events, are not counted", Some("drop what is no object");
     TextTimes "TEXT_TIMES" "times written as text count as missing", Some("write plain decimals as numbers");
     NoKernels "NO_KERNELS" "there is nothing to compare", None;
     Secrets "SECRETS" "this trace holds environment variables that look like secrets: do not pass it on, and replace them", None;

@@ -166,6 +166,16 @@ pub(crate) struct Columns {
     pub(crate) skipped_kernels: u64,
     /// Whether there was any `python_function` event.
     pub(crate) has_frames: bool,
+    pub(crate) runtimes: Runtimes,
+}
+
+/// Whose runtime the host calls are of.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Runtimes {
+    /// CUDA's, or HIP's, which the profiler files under the same name.
+    pub(crate) gpu: bool,
+    /// That of a maker with a name of its own: Intel, Meta, Cambricon, or a private backend.
+    pub(crate) other: bool,
 }
 
 impl Columns {
@@ -238,6 +248,8 @@ impl Columns {
         self.events += piece.events;
         self.skipped_kernels += piece.skipped_kernels;
         self.has_frames |= piece.has_frames;
+        self.runtimes.gpu |= piece.runtimes.gpu;
+        self.runtimes.other |= piece.runtimes.other;
     }
 
     /// What the profile says of a kernel beside its name.

@@ -5,6 +5,7 @@ pub(crate) mod models;
 use perfdb_pycompat::value::Value;
 use serde::Serialize;
 
+use crate::columns::Runtimes;
 use crate::rules::DeviceRule;
 use crate::time::{Picoseconds, picoseconds};
 
@@ -20,16 +21,25 @@ pub enum Platform {
     /// NVIDIA.
     #[serde(rename = "NVIDIA")]
     Nvidia,
+    /// Another maker, whose runtime has a name of its own in traces.
+    #[serde(rename = "other")]
+    Other,
 }
 
 impl Platform {
-    /// `AMD`, `Ascend` or `NVIDIA`.
+    /// `AMD`, `Ascend`, `NVIDIA` or `other`.
     pub fn name(self) -> &'static str {
         match self {
             Platform::Amd => "AMD",
             Platform::Ascend => "Ascend",
             Platform::Nvidia => "NVIDIA",
+            Platform::Other => "other",
         }
+    }
+
+    /// What is left of the guess by the device's properties where the host calls another maker's runtime alone.
+    pub(crate) fn of_runtimes(self, runtimes: Runtimes) -> Platform {
+        if self == Platform::Nvidia && runtimes.other && !runtimes.gpu { Platform::Other } else { self }
     }
 }
 

@@ -219,6 +219,7 @@ fn load(
     let started = Instant::now();
     let rules = &options.rules;
     let (platform, device) = members.device(rules.device);
+    let platform = platform.of_runtimes(columns.runtimes);
 
     let mut names = std::mem::take(&mut columns.names);
     names.finish();

@@ -207,7 +207,10 @@ impl Columns {
         match category {
             b"kernel" => self.take_kernel(taken, index, wanted),
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
-            b"cuda_runtime" | b"cuda_driver" => self.take_call(taken, wanted),
+            b"cuda_runtime" | b"cuda_driver" => {
+                self.runtimes.gpu = true;
+                self.take_call(taken, wanted);
+            }
             b"mlu_runtime"
             | b"xpu_runtime"
             | b"xpu_driver"
@@ -216,6 +219,7 @@ impl Columns {
             | b"privateuse1_driver"
                 if wanted.findings =>
             {
+                self.runtimes.other = true;
                 self.take_call(taken, wanted);
             }
             b"cpu_op" if may_annotate && is_profiler_step(event) => self.take_annotation(taken, wanted),
@@ -239,7 +243,8 @@ impl Columns {
 
     fn take_kernel(&mut self, mut taken: TakenEvent<'_, '_>, index: u32, wanted: Wanted) {
         let name = taken.name(|event| name(&mut self.names, event));
-        let (true, Some(start), Some(duration)) = (name != NO_NAME, taken.start(), taken.kernel_duration()) else {
+        let is_usable = name != NO_NAME && (!wanted.findings || is_complete(taken.event));
+        let (true, Some(start), Some(duration)) = (is_usable, taken.start(), taken.kernel_duration()) else {
             self.skipped_kernels += 1;
             return;
         };
@@ -452,6 +457,11 @@ impl Columns {
             self.ids.value(taken.event.arg(EXTERNAL).or_else(old))
         })
     }
+}
+
+/// Whether an event lasts from its own start to its own end, as all do that name no phase.
+fn is_complete(event: &Event<'_>) -> bool {
+    event.has_phase("X") || event.field(Field::Phase).is_none()
 }
 
 fn is_profiler_step(event: &Event<'_>) -> bool {

@@ -1,6 +1,7 @@
 //! What to keep in mind when reading the numbers: the closed list of the result, and findings for people beside it.
 
 use crate::classify::{COLLECTIVES, OTHER, classify};
+use crate::device::Platform;
 use crate::pairing::Pairing;
 use crate::remedy::{Caution, Remedy};
 use crate::result::Warning;
@@ -109,7 +110,10 @@ fn percent(part: Picoseconds, whole: Picoseconds) -> f64 {
 pub(crate) fn findings(trace: &Trace) -> Vec<Caution> {
     let mut found: Vec<Caution> = Vec::new();
     if !trace.has_device_properties {
-        found.push(format!("no device properties; taken for {}", trace.platform.name()).into());
+        found.push(match trace.platform {
+            Platform::Other => "no device properties; host calls of neither CUDA nor HIP".to_owned().into(),
+            platform => format!("no device properties; taken for {}", platform.name()).into(),
+        });
     }
     match &trace.report {
         Some(report) => found.extend(trust::sentences(trace, report)),

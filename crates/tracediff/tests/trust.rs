@@ -132,3 +132,31 @@ fn passes_that_lack_kernels_are_in_no_figure_per_pass() {
     assert_eq!((elapsed.passes, elapsed.left_out_passes), (4, 1));
     assert!(elapsed.windows.iter().all(|window| window.pass != Some(2)));
 }
+
+#[test]
+fn kernel_events_that_only_begin_or_end_are_named_and_count_for_nothing() {
+    let mut events = launched("nvjet_a", "cudaLaunchKernel", 1, 0.5, 10.5, 5.0).to_vec();
+    events.extend(launched("half", "cudaLaunchKernel", 2, 1.5, 20.5, 5.0));
+    events[3] = events[3].replace("\"ph\": \"X\"", "\"ph\": \"B\"");
+    events.push(events[3].replace("\"B\"", "\"E\"").replace("20.5", "25.5"));
+    let trace = load(&events);
+    let report = trace.report().expect("a report");
+    let finding = report.finding(perfdb_doctor::Code::BadEvents).expect("a finding");
+    let evidence = serde_json::json!(finding.evidence.as_map());
+    assert_eq!(evidence, serde_json::json!({"kernels": 2, "no_complete_events": 2, "names": ["half"]}));
+    assert!(report.finding(perfdb_doctor::Code::LaunchTwice).is_none());
+    assert_eq!(against_itself(&events).comparison.metadata.trace1_kernels, 1);
+}
+
+#[test]
+fn devices_of_other_makers_are_not_called_nvidia() {
+    let launch = |category: &str| {
+        let args = r#""correlation": 1"#;
+        [event(category, "launch", 0.5, 1.0, args), event("kernel", "gemm", 5.5, 5.0, args)]
+    };
+    for category in ["xpu_runtime", "xpu_driver", "mtia_runtime", "mlu_runtime", "privateuse1_runtime"] {
+        let trace = load(&launch(category));
+        assert_eq!(trace.platform().name(), "other", "{category}");
+    }
+    assert_eq!(load(&launch("cuda_driver")).platform().name(), "NVIDIA");
+}

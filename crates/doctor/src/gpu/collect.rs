@@ -246,12 +246,14 @@ impl Columns {
         let correlation = self.ids.value(event.arg(CORRELATION));
         let taken = Taken { name: Some(name), correlation: Some(correlation), ..Taken::default() };
         let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration.usable()) else {
-            self.skipped_kernels += u64::from(kind == RowKind::Kernel);
-            if correlation.is_there() {
-                self.skipped_correlations.push(correlation);
-            }
+            self.skip_row(kind, correlation);
             return taken;
         };
+        if kind == RowKind::Kernel && !is_complete(event) {
+            self.incomplete_kernels.push(name);
+            self.skip_row(kind, correlation);
+            return taken;
+        }
         let device = self.ids.value(event.arg(DEVICE));
         let device = self.devices.number(if device.is_there() { device } else { Id::ZERO });
         let stream = self.ids.value(event.arg(STREAM));
@@ -263,6 +265,13 @@ impl Columns {
         }
         self.rows.push(Row { start, duration, correlation, external, name, device, stream, kind });
         Taken { external: Some(external), device: Some(device), stream: Some(stream), ..taken }
+    }
+
+    fn skip_row(&mut self, kind: RowKind, correlation: Id) {
+        self.skipped_kernels += u64::from(kind == RowKind::Kernel);
+        if correlation.is_there() {
+            self.skipped_correlations.push(correlation);
+        }
     }
 
     fn take_call(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) -> Taken {
@@ -308,6 +317,11 @@ impl Columns {
     fn external(&mut self, event: &Event<'_>) -> Id {
         self.ids.value(event.arg(EXTERNAL).or_else(|| event.arg(OLD_EXTERNAL)))
     }
+}
+
+/// Whether an event lasts from its own start to its own end, as all do that name no phase.
+fn is_complete(event: &Event<'_>) -> bool {
+    event.has_phase("X") || event.field(Field::Phase).is_none()
 }
 
 /// Beginnings of the annotations that are steps.

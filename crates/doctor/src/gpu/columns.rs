@@ -109,6 +109,8 @@ pub(crate) struct Columns {
     /// Correlations of device rows that are not used.
     pub(crate) skipped_correlations: Vec<Id>,
     pub(crate) skipped_kernels: u64,
+    /// Names of those among them that only begin, end or mark something.
+    pub(crate) incomplete_kernels: Vec<NameId>,
     pub(crate) negative: Negative,
     pub(crate) events: u64,
     /// Whether any event has a time, and whether any of these has a fraction of a microsecond.
@@ -175,6 +177,7 @@ impl Columns {
         self.elements.extend(piece.elements.iter().map(|(row, count)| (first_row + row, *count)));
         self.skipped_correlations.append(&mut piece.skipped_correlations);
         self.skipped_kernels += piece.skipped_kernels;
+        self.incomplete_kernels.extend(piece.incomplete_kernels.iter().map(|kernel| name(*kernel)));
         if self.negative.events == 0 {
             self.negative.first_event = self.events + piece.negative.first_event;
         }

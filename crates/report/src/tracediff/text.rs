@@ -181,7 +181,7 @@ fn head(out: &mut String, metadata: &Metadata, all: bool, layout: Layout) {
 
 /// The name of a GPU behind its vendor, which it may begin with.
 fn with_platform(platform: Platform, gpu: &str) -> String {
-    match gpu.to_lowercase().starts_with(&platform.name().to_lowercase()) {
+    match platform == Platform::Other || gpu.to_lowercase().starts_with(&platform.name().to_lowercase()) {
         true => gpu.to_owned(),
         false => format!("{} {gpu}", platform.name()),
     }

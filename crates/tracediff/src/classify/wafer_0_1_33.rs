@@ -181,7 +181,7 @@ fn by_registry(subject: &Subject<'_>) -> Option<Operation> {
     REGISTRY.iter().find_map(|category| {
         let vendor = match subject.platform {
             Platform::Amd => category.amd,
-            Platform::Ascend | Platform::Nvidia => category.nvidia,
+            Platform::Ascend | Platform::Nvidia | Platform::Other => category.nvidia,
         };
         let pattern = vendor
             .iter()

@@ -5,6 +5,9 @@ use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
 use perfdb_files::severity::Severity;
 
+/// Names that are listed.
+const NAMES: usize = 5;
+
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     negative_durations(trace, found);
     bad_events(trace, found);
@@ -43,7 +46,17 @@ fn bad_events(trace: &Prepared, found: &mut Findings) {
     let skipped = trace.columns.skipped_kernels;
     if skipped > 0 {
         let of = trace.kernels.len() as u64 + skipped;
-        let evidence = Evidence::new().with("kernels", skipped);
+        let mut evidence = Evidence::new().with("kernels", skipped);
+        let incomplete = &trace.columns.incomplete_kernels;
+        if !incomplete.is_empty() {
+            let mut names: Vec<&str> = Vec::new();
+            for name in incomplete.iter().map(|name| trace.name(*name)) {
+                if names.len() < NAMES && !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            evidence = evidence.with("no_complete_events", incomplete.len()).with("names", names);
+        }
         found.add_unmended(Code::BadEvents, Severity::Warning, skipped as f64 / of as f64, evidence);
     }
 }
@@ -58,6 +71,9 @@ fn nothing_to_compare(trace: &Prepared, found: &mut Findings) {
 /// Why a trace has no kernels, from what it does have.
 fn why_no_kernels(trace: &Prepared) -> &'static str {
     let columns = &trace.columns;
+    if columns.skipped_kernels > 0 {
+        return "none of its kernel events can be used";
+    }
     let launches = columns.calls.iter().any(|call| trace.facts(call.name).launch);
     match (columns.rows.is_empty(), columns.calls.is_empty(), columns.operators.is_empty()) {
         (false, _, _) => "only copies ran on the device",
