@@ -80,6 +80,44 @@ fn clocks_are_aligned() {
     }
 }
 
+/// Rank 0 sends: it leaves 40 us before the others.
+fn senders(run: &Run) -> Vec<Rank> {
+    let mut ranks = ranks_of(run);
+    for rank in &mut ranks {
+        rank.calls.iter_mut().for_each(|call| call.kind = "Communication".into());
+    }
+    ranks[0].calls.iter_mut().for_each(|call| call.end = call.start.max(call.end - 40_000_000));
+    ranks
+}
+
+#[test]
+fn who_leaves_first_is_not_late_for_it() {
+    let one_clock = Run { steps: 12, clock: 0, jitter: 0, drift_ppm: 0, ..QUIET };
+    let found = report(senders(&one_clock)).expect("ranks of one run");
+    assert_eq!(found.straggler, None);
+    assert!(found.ranks.iter().all(|rank| rank.clock_ahead_us == Some(0.0)), "{:?}", found.ranks);
+    // Clocks that are seconds apart can only be aligned by the ends.
+    let apart = report(senders(&Run { clock: 3_000_000_000, ..one_clock })).expect("ranks of one run");
+    for (number, rank) in (1..).zip(&apart.ranks[1..]) {
+        near(rank.clock_ahead_us.expect("a clock"), 3e6 * f64::from(number), 1e-4);
+    }
+}
+
+#[test]
+fn stages_that_only_send_to_each_other_are_of_one_run() {
+    let run = Run { steps: 12, clock: 0, ..QUIET };
+    let mut ranks = ranks_of(&run);
+    let sent: Vec<_> = ranks.iter().map(|rank| rank.calls[0].clone()).collect();
+    for (at, rank) in ranks.iter_mut().enumerate() {
+        rank.calls.iter_mut().for_each(|call| call.group = format!("stage {}", at / 2).into());
+        rank.calls[0] = sent[at].clone();
+        rank.calls[0].kind = "Communication".into();
+    }
+    let found = report(ranks).expect("ranks of one run");
+    assert!(found.ranks.iter().all(|rank| rank.clock_ahead_us.is_some()), "{:?}", found.ranks);
+    assert_eq!(found.unmatched_calls, 0);
+}
+
 #[test]
 fn a_run_without_a_straggler_has_none() {
     let found = ranks(&Run { ranks: 8, steps: 10, ..QUIET });
