@@ -140,8 +140,13 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
         Ok(answer) => answer,
         Err(miss) => {
             // The code of the reason is in the JSON.
-            let text = one_line(&miss.to_string());
-            let about = text.split_once(':').map_or_else(String::new, |(_, about)| format!(" ({about})"));
+            let about = match &miss.detail {
+                Some(detail) if miss.is_unreadable() => format!(" ({})", one_line(detail)),
+                _ => {
+                    let text = one_line(&miss.to_string());
+                    text.split_once(':').map_or_else(String::new, |(_, about)| format!(" ({about})"))
+                }
+            };
             return layout.wrapped_lines(&format!("{name}: not found: {}{about}\n", miss.reason.meaning()));
         }
     };
@@ -297,4 +302,26 @@ fn parts_and_places(answer: &Answer) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdb_query::{DType, Database, Tensor};
+
+    #[test]
+    fn a_table_that_cannot_be_used_is_named_with_the_reason() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        std::fs::create_dir(folder.path().join("MatMulV2.csv"))?;
+        let database = Database::open(folder.path())?;
+        let tensor = || Tensor::new(vec![16, 16], DType::from_database("DT_BF16").expect("a type"));
+        let query = Query::kernel("MatMulV2").input(tensor()).input(tensor());
+        let (name, inputs, answer) = ("MatMulV2".to_owned(), query.input_shapes(), database.lookup(&query));
+        let text = one(&Answered { name, inputs, answer, interval_us: None }, Layout::default());
+        let file = folder.path().join("MatMulV2.csv");
+        let said =
+            format!("MatMulV2: not found: a table cannot be used ({}: Is a directory (os error 21))\n", file.display());
+        assert_eq!(text, said);
+        Ok(())
+    }
 }

@@ -125,7 +125,8 @@ impl OpMapping {
     pub fn load(path: &Path) -> Result<Option<OpMapping>, Error> {
         let text = match Source::open_regular(path).and_then(|mut source| source.read_text()) {
             Ok(text) => text,
-            Err(error) if error.is_missing() => return Ok(None),
+            // A link that leads nowhere is no missing file: somebody put a mapping there.
+            Err(error) if error.is_missing() && !path.is_symlink() => return Ok(None),
             // A file in place of a folder on the way to it.
             Err(perfdb_trace::Error::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
                 return Ok(None);
@@ -218,6 +219,17 @@ mod tests {
         assert_eq!(kernel("a", Lookup::Nested).as_deref(), Some("N"));
         assert_eq!(kernel("torch.ops.b", Lookup::Nested).as_deref(), Some("B"));
         assert_eq!(kernel("torch.ops.c", Lookup::Nested).as_deref(), Some("C"));
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_an_error() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("op_mapping.yaml");
+        assert!(OpMapping::load(&path)?.is_none());
+        std::os::unix::fs::symlink("nowhere", &path)?;
+        let error = OpMapping::load(&path).err().ok_or("a link that leads nowhere was read")?;
+        assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+        Ok(())
     }
 
     #[test]

@@ -107,7 +107,11 @@ impl Record {
         let path = within(directory, FILE_NAME);
         match input::read_text(&path, Kind::RegularFile, LARGEST_TEXT_BYTES) {
             Ok(text) => Record::parse(&path, &text).map(Some),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) && !path.is_symlink() =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(perfdb_files::Error::io(path, error).into()),
         }
     }
@@ -318,6 +322,10 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", folder.path().join(FILE_NAME))?;
         let error = Record::load(folder.path()).err().ok_or("a device is read")?;
         assert!(error.to_string().ends_with("database.toml: is a device, not a regular file"), "{error}");
+        std::fs::remove_file(folder.path().join(FILE_NAME))?;
+        assert_eq!(Record::load(folder.path())?, None);
+        std::os::unix::fs::symlink("nowhere", folder.path().join(FILE_NAME))?;
+        assert!(Record::load(folder.path()).is_err(), "a link that leads nowhere is no missing record");
         Ok(())
     }
 }
