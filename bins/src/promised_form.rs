@@ -17,7 +17,8 @@ pub(crate) fn check(matches: &ArgMatches, command: &Command, original_options: &
         };
     for argument in command.get_arguments().filter(|argument| writes_file(argument)) {
         let (id, long) = (argument.get_id().as_str(), argument.get_long().unwrap_or_default());
-        if long == "parquet" || matches.value_source(id) != Some(ValueSource::CommandLine) {
+        let chooses_form = long == "output" && has_form(command, "parquet");
+        if long == "parquet" || chooses_form || matches.value_source(id) != Some(ValueSource::CommandLine) {
             continue;
         }
         for file in matches.get_raw(id).into_iter().flatten().filter(|file| promises_parquet(file)) {
@@ -29,6 +30,12 @@ pub(crate) fn check(matches: &ArgMatches, command: &Command, original_options: &
         }
     }
     Ok(())
+}
+
+/// Whether `--format` has a form: then the name of the output can choose it too.
+fn has_form(command: &Command, form: &str) -> bool {
+    let format = command.get_arguments().find(|argument| argument.get_long() == Some("format"));
+    format.is_some_and(|format| format.get_possible_values().iter().any(|value| value.get_name() == form))
 }
 
 /// `--output` hides the option of the form in the help; a program without Parquet hides it too.

@@ -1,6 +1,10 @@
 //! explain-trace and cut-trace at the command line: forms, bounds, files, and what they refuse.
 
 use assert_cmd::Command;
+#[cfg(feature = "parquet")]
+use perfdb_files::tables::Values;
+#[cfg(feature = "parquet")]
+use perfdb_store::parquet::ParquetFile;
 use serde_json::Value;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -106,6 +110,35 @@ fn the_suffix_of_a_file_chooses_its_form() -> TestResult {
     let checked = Command::cargo_bin("check-trace")?.args(["--json", &tracks]).output()?;
     let report: Value = serde_json::from_slice(&checked.stdout)?;
     assert!(!report.to_string().contains("MALFORMED_JSON"), "{report}");
+    Ok(())
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_table_of_steps_has_the_numbers_of_the_report() -> TestResult {
+    let folder = TempDir::new()?;
+    let table = folder.path().join("steps.parquet");
+    for name in EXAMPLES {
+        let mut perfdb = Command::cargo_bin("perfdb")?;
+        perfdb.arg("explain-trace").arg(example(name)).arg("-o").arg(&table).assert().success();
+        let report: Value = serde_json::from_str(&run("explain-trace", &example(name), &["--json"])?)?;
+        let steps = report["steps"].as_array().ok_or("a list")?;
+        let file = ParquetFile::open(&table)?;
+        assert_eq!(file.row_count()?, steps.len(), "{name}");
+        for (column, pointer) in [
+            ("elapsed_ms", "/elapsed_ms"),
+            ("compute_ms", "/parts_ms/compute_ms"),
+            ("host_late_ms", "/parts_ms/host_late_ms"),
+            ("device_idle_ms", "/parts_ms/device_idle_ms"),
+            ("first_kernel_after_ms", "/first_kernel_after_ms"),
+        ] {
+            let Some(Values::Real(cells)) = file.read_column(column)? else { return Err(column.into()) };
+            let wanted: Vec<_> = steps.iter().map(|step| step.pointer(pointer).and_then(Value::as_f64)).collect();
+            assert_eq!(cells, wanted, "{name}, {column}");
+        }
+        let Some(Values::Integer(kernels)) = file.read_column("kernels")? else { return Err("kernels".into()) };
+        assert_eq!(kernels, steps.iter().map(|step| step["kernels"].as_i64()).collect::<Vec<_>>(), "{name}");
+    }
     Ok(())
 }
 
