@@ -109,7 +109,7 @@ fn stages_that_only_send_to_each_other_are_of_one_run() {
     let mut ranks = ranks_of(&run);
     let sent: Vec<_> = ranks.iter().map(|rank| rank.calls[0].clone()).collect();
     for (at, rank) in ranks.iter_mut().enumerate() {
-        rank.calls.iter_mut().for_each(|call| call.group = format!("stage {}", at / 2).into());
+        rank.calls.iter_mut().for_each(|call| call.group = format!("stage {}", at / 2));
         rank.calls[0] = sent[at].clone();
         rank.calls[0].kind = "Communication".into();
     }
