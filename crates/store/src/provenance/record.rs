@@ -325,7 +325,7 @@ mod tests {
         std::fs::remove_file(folder.path().join(FILE_NAME))?;
         assert_eq!(Record::load(folder.path())?, None);
         std::os::unix::fs::symlink("nowhere", folder.path().join(FILE_NAME))?;
-        assert!(Record::load(folder.path()).is_err(), "a link that leads nowhere is no missing record");
+        assert!(Record::load(folder.path()).is_err(), "a link that leads nowhere is not a missing record");
         Ok(())
     }
 }
