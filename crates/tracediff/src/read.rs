@@ -243,7 +243,7 @@ impl Columns {
 
     fn take_kernel(&mut self, mut taken: TakenEvent<'_, '_>, index: u32, wanted: Wanted) {
         let name = taken.name(|event| name(&mut self.names, event));
-        let is_usable = name != NO_NAME && (!wanted.findings || is_complete(taken.event));
+        let is_usable = name != NO_NAME && (!wanted.findings || taken.event.is_complete());
         let (true, Some(start), Some(duration)) = (is_usable, taken.start(), taken.kernel_duration()) else {
             self.skipped_kernels += 1;
             return;
@@ -457,11 +457,6 @@ impl Columns {
             self.ids.value(taken.event.arg(EXTERNAL).or_else(old))
         })
     }
-}
-
-/// Whether an event lasts from its own start to its own end, as all do that name no phase.
-fn is_complete(event: &Event<'_>) -> bool {
-    event.has_phase("X") || event.field(Field::Phase).is_none()
 }
 
 fn is_profiler_step(event: &Event<'_>) -> bool {

@@ -249,7 +249,7 @@ impl Columns {
             self.skip_row(kind, correlation);
             return taken;
         };
-        if kind == RowKind::Kernel && !is_complete(event) {
+        if kind == RowKind::Kernel && !event.is_complete() {
             self.incomplete_kernels.push(name);
             self.skip_row(kind, correlation);
             return taken;
@@ -317,11 +317,6 @@ impl Columns {
     fn external(&mut self, event: &Event<'_>) -> Id {
         self.ids.value(event.arg(EXTERNAL).or_else(|| event.arg(OLD_EXTERNAL)))
     }
-}
-
-/// Whether an event lasts from its own start to its own end, as all do that name no phase.
-fn is_complete(event: &Event<'_>) -> bool {
-    event.has_phase("X") || event.field(Field::Phase).is_none()
 }
 
 /// Beginnings of the annotations that are steps.

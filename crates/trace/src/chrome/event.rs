@@ -179,6 +179,11 @@ impl<'r> Event<'r> {
         self.field(field)?.as_number()
     }
 
+    /// Whether it lasts from its own start to its own end, as all do that name no phase.
+    pub fn is_complete(&self) -> bool {
+        self.has_phase("X") || self.field(Field::Phase).is_none()
+    }
+
     /// Whether `ph` is the text `phase`: `X` complete events, `M` metadata, `s` and `f` flows.
     #[inline]
     pub fn has_phase(&self, phase: &str) -> bool {
