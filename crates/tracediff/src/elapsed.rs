@@ -5,6 +5,7 @@
 
 mod compared;
 pub(crate) mod counted;
+pub(crate) mod events;
 mod headline;
 mod next_steps;
 mod per_call;
