@@ -8,6 +8,7 @@ pub const TOOLS: &[Tool] = &[
     tools::parse_kernel_details::TOOL,
     tools::fill_fia_runtime_metadata::TOOL,
     tools::generate_shape_grid::TOOL,
+    tools::database_from_trace::TOOL,
     #[cfg(feature = "parquet")]
     tools::import_database::TOOL,
     tools::check_database::TOOL,

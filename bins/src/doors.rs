@@ -115,6 +115,7 @@ pub const DOORS: &[Door] = &[
         synonyms: &["database", "databases"],
         commands: &[
             command("build", "parse-kernel-details"),
+            command("from-trace", "database-from-trace"),
             command("fill", "fill-fia-runtime-metadata"),
             command("grid", "generate-shape-grid"),
             command("check", "check-database"),

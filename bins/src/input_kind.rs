@@ -42,7 +42,9 @@ impl Kind {
         Some(match (tool, option) {
             (_, "tc-trace" | "from-trace") | ("trace-to-csv", "trace") => Kind::SimulatorTrace,
             (_, "prof-trace" | "profiling-path") | ("cut-forward-pass", "profile") => Kind::Kernels,
-            ("compare-traces", "traces") | ("explain-trace" | "cut-trace", "trace") => Kind::GpuTrace,
+            ("compare-traces" | "database-from-trace", "traces") | ("explain-trace" | "cut-trace", "trace") => {
+                Kind::GpuTrace
+            }
             ("query-database", "words") => Kind::Database,
             (_, "database-path" | "data-dir") => Kind::Database,
             _ => return None,

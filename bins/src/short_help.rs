@@ -15,6 +15,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("compare-traces", &["output", "explain", "layers", "all", "phase", "ranks", "trace-out", "fail-regression"]),
     ("compute-m6", &["tc-trace", "prof-trace", "source-filter", "json-output", "semantics", "fail-outside"]),
     ("cut-forward-pass", &["list", "pass", "output", "json"]),
+    ("database-from-trace", &["database-path", "capture", "dtype", "top"]),
     ("diff-databases", &["output", "tolerance", "worst", "workload", "fail-slower", "fail-missing"]),
     ("evaluate-database", &["database-path", "output", "kernel", "all"]),
     (

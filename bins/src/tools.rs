@@ -9,6 +9,7 @@ pub mod compare_traces;
 pub mod compute_m6;
 pub mod cut_forward_pass;
 pub mod cut_trace;
+pub mod database_from_trace;
 pub mod diff_databases;
 pub mod evaluate_database;
 pub mod explain_prediction;

@@ -75,6 +75,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("compute-m6", &["--tc-trace", "a.json", "--forward-csv"]),
         ("cut-forward-pass", &[]),
         ("cut-trace", &[]),
+        ("database-from-trace", &["--database-path", "db"]),
         ("diff-databases", &["db"]),
         ("evaluate-database", &["--database-path"]),
         ("explain-prediction", &["--tc-trace", "a.json", "--forward-csv"]),

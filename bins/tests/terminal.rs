@@ -223,9 +223,10 @@ const SCREENS: [&str; 26] = [
 ];
 
 /// Tools whose text is that of an original, byte for byte, and those that print a line about the files which they write.
-const WITHOUT_SCREEN: [&str; 17] = [
+const WITHOUT_SCREEN: [&str; 18] = [
     "bundle-reports",
     "compute-m6",
+    "database-from-trace",
     "export-database",
     "fill-fia-runtime-metadata",
     "generate-comm-microbench",

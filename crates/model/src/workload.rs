@@ -23,6 +23,6 @@ mod kernel;
 mod lengths;
 
 pub use call::{Arguments, Call, CallWork, Message, Unit};
-pub use family::{Family, Keys, PackedAttention, PackedCall};
+pub use family::{AttentionBatch, Family, Keys, PackedAttention, PackedCall, Product};
 pub use kernel::{AttentionKernel, product_precision};
 pub use lengths::{BatchLengths, Lengths};

@@ -23,6 +23,7 @@ pub mod layout;
 pub mod ledger;
 pub mod m6;
 mod markdown;
+pub mod measured;
 pub mod microbench;
 pub mod one_trace;
 pub mod operators;

@@ -33,6 +33,7 @@ pub mod kernel;
 pub mod kernel_details;
 pub mod lint;
 pub mod near_name;
+pub mod new_database;
 pub mod numeric;
 pub mod op_mapping;
 #[cfg(feature = "parquet")]

@@ -219,6 +219,20 @@ impl Registry {
 }
 
 impl TableType {
+    /// What stands in a mapping: a map in one line.
+    pub(crate) fn description(&self) -> String {
+        let mut fields = vec![format!("class: {}", self.class.name())];
+        fields.extend(self.layout.map(|layout| format!("layout: {}", layout.name())));
+        // What YAML reads as another thing than a text is quoted.
+        let source = self.source.as_ref().map(|source| serde_json::Value::from(source.as_str()));
+        fields.extend(source.map(|source| format!("source: {source}")));
+        fields.extend(self.window.map(|window| format!("window: {window}")));
+        if !self.sizes.is_empty() {
+            fields.push(format!("sizes: [{}]", self.sizes.join(", ")));
+        }
+        format!("{{{}}}", fields.join(", "))
+    }
+
     fn of_fields(table: &str, fields: &Map) -> Result<TableType, Error> {
         let class = choice(table, fields, "class", &KernelClass::ALL, KernelClass::name)?;
         let layout = choice(table, fields, "layout", &Layout::ALL, Layout::name)?;

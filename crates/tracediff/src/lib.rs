@@ -40,6 +40,7 @@ mod launch_counts;
 mod lead;
 mod legacy;
 mod load;
+mod measured;
 mod name_marks;
 mod occupancy;
 mod one_trace;
@@ -99,6 +100,7 @@ pub use legacy::aligned_result::{
 };
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 pub use load::LoadOptions;
+pub use measured::{LeftOut, Measured, MeasuredOptions, MeasuredTable, Reason, measured};
 pub use one_trace::{
     Advice, ClassRow, CopyCount, DeviceTracks, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow, LeadRow, OneTrace,
     OperatorRow, Selection, Slice, StepRow, explain, kinds, piece, tracks,

@@ -35,7 +35,7 @@ mod reductions;
 use crate::workload::call::{Call, CallWork};
 
 pub(crate) use collectives::collective;
-pub use packed::{Keys, PackedAttention, PackedCall};
+pub use packed::{AttentionBatch, Keys, PackedAttention, PackedCall};
 
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use perfdb_store::dtype::DType;
 
 use perfdb_model::workload::{AttentionKernel, BatchLengths, PackedAttention};
 
-use super::calls::{CallShape, Calls, NO_CALL};
+use super::calls::{CallShape, Calls, Given, NO_CALL};
 use super::passes::Passes;
 use crate::columns::Kernel;
 use crate::names::{NameId, Names};
@@ -87,7 +87,8 @@ fn resolved(
     let lengths = lengths.get(evidence.pass as usize)?.as_ref()?;
     let work = packed.work(lengths, evidence.kernel, cache)?;
     let types = packed.types(lengths, evidence.kernel, cache);
-    Some(CallShape { shapes: packed.shapes(lengths), types, work: Some(work), packed: None, ..shape.clone() })
+    let given = Given::Batch(packed.batch(lengths, evidence.kernel, cache));
+    Some(CallShape { shapes: packed.shapes(lengths), types, work: Some(work), packed: None, given, ..shape.clone() })
 }
 
 /// What the cache holds by the operators that write to it, where all say the same.

@@ -1,7 +1,9 @@
 //! The operator call that each kernel works for, and what that must do.
 
 use perfdb_model::roofline::Precision;
-use perfdb_model::workload::{Arguments, Call, CallWork, Message, PackedAttention, Unit, product_precision};
+use perfdb_model::workload::{
+    Arguments, AttentionBatch, Call, CallWork, Message, PackedAttention, Unit, product_precision,
+};
 use perfdb_store::dtype::DType;
 use rustc_hash::FxHashMap;
 
@@ -43,6 +45,19 @@ pub(crate) struct CallShape {
     pub(crate) packed: Option<PackedAttention>,
     /// What the cache holds that the call writes to.
     pub(crate) cache: Option<DType>,
+    /// What it was called with.
+    pub(crate) given: Given,
+}
+
+/// What an operator was called with, for tables of databases.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Given {
+    /// Two lists, as they stand in the file.
+    Lists { dims: String, types: String },
+    /// Elements of one rank before and afterwards.
+    Message { elements: [u64; 2], ranks: u32 },
+    /// Sequences of a step as one batch; nothing for prompts and single tokens in one call.
+    Batch(Option<AttentionBatch>),
 }
 
 impl Calls {
@@ -220,6 +235,7 @@ fn shape(name: &str, arguments: CallArguments, texts: &Names) -> Option<CallShap
                 work,
                 packed,
                 cache: call.written_cache(),
+                given: Given::Lists { dims: texts.get(dims).to_owned(), types: texts.get(types).to_owned() },
             })
         }
         CallArguments::Message { collective, element_type, elements_in, elements_out, ranks } => {
@@ -233,6 +249,7 @@ fn shape(name: &str, arguments: CallArguments, texts: &Names) -> Option<CallShap
                 work: Some(message.work()?),
                 packed: None,
                 cache: None,
+                given: Given::Message { elements: [elements_in, elements_out], ranks },
             })
         }
     }

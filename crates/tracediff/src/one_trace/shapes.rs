@@ -4,9 +4,11 @@ use rustc_hash::FxHashMap;
 
 use crate::columns::{Columns, Frame};
 use crate::context::launches::{Launches, NO_LAUNCH};
+use crate::copies::{CopyKind, GpuCopy};
 use crate::frames::frames_at_launches;
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId};
+use crate::time::Picoseconds;
 
 /// No operator.
 pub(crate) const NO_OPERATOR: u32 = u32::MAX;
@@ -19,6 +21,17 @@ pub(crate) struct Shaped {
     /// Per call its number in `rows`.
     pub(crate) row_of: Vec<u32>,
     pub(crate) rows: Vec<ShapedRow>,
+    /// Copies and sets of calls, in the order of the file.
+    pub(crate) copies: Vec<ShapedCopy>,
+}
+
+/// A copy or a set that an operator made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShapedCopy {
+    pub(crate) call: u32,
+    pub(crate) kind: CopyKind,
+    pub(crate) duration: Picoseconds,
+    pub(crate) correlation: Id,
 }
 
 /// An operator with the shapes that it was called with.
@@ -31,7 +44,9 @@ pub(crate) struct ShapedRow {
 }
 
 pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]) -> Shaped {
-    let used = launches.used(launch_of);
+    let copies: Vec<u32> =
+        columns.copies.iter().map(|copy| launches.number(copy.correlation).unwrap_or(NO_LAUNCH)).collect();
+    let used = launches.used(&[launch_of, &copies].concat());
     let wanted: Vec<_> = used.iter().map(|number| *launches.get(*number)).collect();
     let queries: Vec<u32> = (0..wanted.len() as u32).collect();
     let frame = |operator: &crate::columns::ShapedOperator| Frame {
@@ -60,7 +75,13 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
         call_of[used[query as usize] as usize] = call;
     }
     let of_kernel = |launch: &u32| if *launch == NO_LAUNCH { NO_OPERATOR } else { call_of[*launch as usize] };
-    Shaped { of_kernels: launch_of.iter().map(of_kernel).collect(), row_of, rows: rows.found }
+    let of_copy = |(copy, launch): (&GpuCopy, &u32)| {
+        let GpuCopy { kind, duration, correlation, .. } = *copy;
+        Some(ShapedCopy { call: of_kernel(launch), kind, duration, correlation })
+            .filter(|copy| copy.call != NO_OPERATOR)
+    };
+    let copies = columns.copies.iter().zip(&copies).filter_map(of_copy).collect();
+    Shaped { of_kernels: launch_of.iter().map(of_kernel).collect(), row_of, rows: rows.found, copies }
 }
 
 /// Pairs of a launch, as its place in `used`, and the operator that the file links it to.
@@ -71,7 +92,7 @@ fn linked(columns: &Columns, used: &[u32]) -> Vec<(u32, u32)> {
 
 struct Rows<'a> {
     columns: &'a Columns,
-    numbers: FxHashMap<(NameId, NameId), u32>,
+    numbers: FxHashMap<(NameId, NameId, NameId), u32>,
     found: Vec<ShapedRow>,
 }
 
@@ -79,7 +100,7 @@ impl Rows<'_> {
     fn number(&mut self, operator: usize) -> u32 {
         let operator = &self.columns.shaped[operator];
         let next = self.found.len() as u32;
-        let number = *self.numbers.entry((operator.name, operator.dims)).or_insert(next);
+        let number = *self.numbers.entry((operator.name, operator.dims, operator.types)).or_insert(next);
         if number == next {
             let text = |id: NameId| match id {
                 NO_NAME => String::new(),

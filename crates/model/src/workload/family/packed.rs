@@ -50,6 +50,27 @@ pub struct PackedAttention {
     mask: Option<Mask>,
 }
 
+/// Sequences of a step as one batch of sequences of the same lengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttentionBatch {
+    /// How many sequences.
+    pub sequences: u64,
+    /// New tokens of each.
+    pub queries: u64,
+    /// Tokens of each that they may look at, the new ones among them.
+    pub keys: u64,
+    /// Heads of queries.
+    pub heads: u64,
+    /// Heads of keys and values.
+    pub key_heads: u64,
+    /// Elements of a head.
+    pub size: u64,
+    /// The type of queries.
+    pub query: DType,
+    /// The type of keys and values of earlier steps, else of the new ones.
+    pub cache: DType,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mask {
     is_causal: bool,
@@ -136,6 +157,34 @@ impl PackedAttention {
         names_of([Some(self.query), self.old_keys(lengths, kernel, cache)])
     }
 
+    /// The sequences as one batch: as many of their mean length as have the same sum of squares. `None` for prompts and single tokens in one
+    /// call.
+    pub fn batch(
+        &self,
+        lengths: &BatchLengths,
+        kernel: AttentionKernel,
+        cache: Option<DType>,
+    ) -> Option<AttentionBatch> {
+        let sums = match (lengths.context, lengths.generation) {
+            (context, generation) if generation.queries == 0 => context,
+            (context, generation) if context.queries == 0 => generation,
+            _ => return None,
+        };
+        let mean = |sum: u64, count: u64| ((sum as f64 / count as f64).round() as u64).max(1);
+        let queries = sums.queries as f64;
+        let sequences = ((queries * queries / sums.squares as f64).round() as u64).max(1);
+        (self.size == self.value_size).then(|| AttentionBatch {
+            sequences,
+            queries: mean(sums.queries, sequences),
+            keys: mean(sums.keys, sequences),
+            heads: self.heads as u64,
+            key_heads: self.key_heads as u64,
+            size: self.size as u64,
+            query: self.query,
+            cache: self.old_keys(lengths, kernel, cache).unwrap_or_else(|| self.new_keys()),
+        })
+    }
+
     /// The sequences and heads: `32 of 32785 tokens, 32/8 heads of 128`.
     pub fn shapes(&self, lengths: &BatchLengths) -> String {
         let PackedAttention { heads, key_heads, size, value_size, .. } = self;
@@ -203,6 +252,24 @@ mod tests {
         let prompts = lengths("execute_4_context_2(sq4sk4sqsq8sqsk8)_generation_0(sq0sk0sqsq0sqsk0)");
         let known = found.work(&prompts, UNWINDOWED, None).expect("no cache").work;
         assert_eq!(known.operations, 2.0 * 4.0 * 32.0 * 4.0);
+    }
+
+    #[test]
+    fn sequences_of_one_kind_are_a_batch() {
+        let types = r#"["c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#;
+        let found = attention("vllm::unified_attention", "[[64, 4, 16], [64, 2, 16], [64, 2, 16]]", types, "");
+        let found = found.expect("packed");
+        let batch = |name| {
+            let batch = found.batch(&lengths(name), UNWINDOWED, Some(DType::BFloat16))?;
+            Some([batch.sequences, batch.queries, batch.keys, batch.heads, batch.key_heads, batch.size])
+        };
+        let none = "(sq0sk0sqsq0sqsk0)";
+        let decode = format!("execute_8_context_0{none}_generation_8(sq8sk804sqsq8sqsk804)");
+        assert_eq!(batch(&decode), Some([8, 1, 101, 4, 2, 16]));
+        let prefill = format!("execute_60_context_2(sq60sk60sqsq1800sqsk1800)_generation_0{none}");
+        assert_eq!(batch(&prefill), Some([2, 30, 30, 4, 2, 16]));
+        let mixed = "execute_5_context_1(sq3sk5sqsq9sqsk15)_generation_2(sq2sk9sqsq2sqsk9)";
+        assert_eq!(batch(mixed), None);
     }
 
     #[test]

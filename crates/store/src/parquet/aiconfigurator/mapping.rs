@@ -125,7 +125,7 @@ pub(super) fn mapping(directory: &Path, tables: &BTreeMap<&str, &TableType>, cho
     }
     let _ = writeln!(text, "{KERNEL_TABLES}:");
     for (name, kind) in tables {
-        let _ = writeln!(text, "  {name}: {}", description(kind));
+        let _ = writeln!(text, "  {name}: {}", kind.description());
     }
     text
 }
@@ -141,17 +141,4 @@ fn collective<'t>(tables: &BTreeMap<&'t str, &TableType>, prefix: &str, choices:
     let named = || tables.keys().copied().filter(|name| name.starts_with(prefix));
     let wanted = if choices.is_eager { "_eager" } else { "_graph" };
     named().find(|name| name.ends_with(wanted)).or_else(|| named().next())
-}
-
-/// What a table is, as a map in one line.
-fn description(kind: &TableType) -> String {
-    let mut fields = vec![format!("class: {}", kind.class.name())];
-    fields.extend(kind.layout.map(|layout| format!("layout: {}", layout.name())));
-    // What YAML reads as another thing than a text is quoted.
-    fields.extend(kind.source.as_ref().map(|source| format!("source: {}", serde_json::Value::from(source.as_str()))));
-    fields.extend(kind.window.map(|window| format!("window: {window}")));
-    if !kind.sizes.is_empty() {
-        fields.push(format!("sizes: [{}]", kind.sizes.join(", ")));
-    }
-    format!("{{{}}}", fields.join(", "))
 }
