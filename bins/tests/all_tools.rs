@@ -161,3 +161,19 @@ fn verbose_shows_files_phases_and_processes() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn a_database_goes_out_and_back_by_two_names() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let database = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/first-database/database");
+    let run = |tool: &str, arguments: &[&OsStr]| -> Result<Option<i32>, Box<dyn Error>> {
+        Ok(Command::cargo_bin("perfdb")?.arg(tool).args(arguments).current_dir(&folder).output()?.status.code())
+    };
+    assert_eq!(run("export-database", &[database.as_os_str(), "tables".as_ref()])?, Some(0));
+    assert_eq!(run("import-database", &["tables".as_ref(), "copy".as_ref()])?, Some(0));
+    assert_eq!(std::fs::read(folder.path().join("copy/MatMulV2.csv"))?, std::fs::read(database.join("MatMulV2.csv"))?);
+    assert_eq!(run("export-database", &[database.as_os_str()])?, Some(2));
+    let twice: [&OsStr; 4] = ["tables".as_ref(), "a".as_ref(), "--database-path".as_ref(), "b".as_ref()];
+    assert_eq!(run("import-database", &twice)?, Some(2));
+    Ok(())
+}

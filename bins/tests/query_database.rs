@@ -67,6 +67,10 @@ fn exit_statuses() -> TestResult {
     assert_eq!(status(&[&OUTSIDE[..], &["--require"]].concat())?, Some(3));
     assert_eq!(status(&[&BETWEEN[..], &["--require"]].concat())?, Some(0));
     assert_eq!(status(&[&BETWEEN[..], &["--require", "--layer", "measured"]].concat())?, Some(3));
+    // A list without queries answers nothing; a program reads an empty list.
+    assert_eq!(status(&[])?, Some(1));
+    assert!(folder.run(&[], "\n")?.stderr.starts_with("error: stdin: no query in it; "));
+    assert_eq!(status(&["--json", "-"])?, Some(0));
     assert_eq!(status(&["aten.mm.default", "16"])?, Some(1));
     assert_eq!(status(&["aten.mm.default", "16,512"])?, Some(2));
     assert_eq!(status(&["aten.mm.default", "16,512:bf17"])?, Some(2));

@@ -32,7 +32,7 @@ pub const TOOL: Tool = Tool {
     name = TOOL.name,
     after_help = "\
 Examples:
-  perfdb export-database db --parquet tables
+  perfdb export-database db tables
   duckdb -c \"select kernel_type, count(*) from
              read_parquet('tables/*.parquet', union_by_name=true) group by all\"
 
@@ -46,15 +46,20 @@ struct Arguments {
     database: PathBuf,
 
     /// Where the files are put; the folder is created
-    #[arg(long, value_name = "DIR")]
-    parquet: PathBuf,
+    #[arg(value_name = "TABLES", required_unless_present = "parquet")]
+    tables: Option<PathBuf>,
+
+    /// The same as TABLES
+    #[arg(long, value_name = "DIR", conflicts_with = "tables")]
+    parquet: Option<PathBuf>,
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn execute(Arguments { database, parquet }: Arguments) -> Result<Status, Failure> {
+fn execute(Arguments { database, tables, parquet }: Arguments) -> Result<Status, Failure> {
+    let target = tables.or(parquet).ok_or_else(|| Failure::usage("TABLES is needed".to_owned()))?;
     // What a killed run has begun is finished first, so that all tables are of one run.
     finish_pending([&database], &lock_options(TOOL.name, DEFAULT_TIMEOUT))?;
     if tables_below(&database)?.is_empty() {
@@ -62,7 +67,7 @@ fn execute(Arguments { database, parquet }: Arguments) -> Result<Status, Failure
     }
     let tables: Vec<PathBuf> = tables_in(&database)?;
     let reading = progress::tables(tables.iter().map(PathBuf::as_path));
-    let done = export(&database, &parquet)?;
+    let done = export(&database, &target)?;
     drop(reading);
     if let Some((folder, name)) = &done.collectives {
         print_note(&format!(
@@ -74,6 +79,6 @@ fn execute(Arguments { database, parquet }: Arguments) -> Result<Status, Failure
         warn(&format!("{}: the folder of its collectives is missing: {}", shown(&database), shown(folder)));
     }
     let (tables, rows, copied) = (done.tables, done.rows, done.copied);
-    print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", parquet.display()))?;
+    print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", target.display()))?;
     Ok(Status::Success)
 }

@@ -38,13 +38,12 @@ pub const TOOL: Tool = Tool {
     name = TOOL.name,
     after_help = "\
 Examples:
-  perfdb import-database tables --database-path db
-  perfdb import-database gemm.csv --database-path db \\
+  perfdb import-database tables db
+  perfdb import-database gemm.csv db \\
       --map 'MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us'
-  perfdb import-database --from aiconfigurator systems/data/h100_sxm \\
-      --database-path gpus
-  perfdb query-database --database-path gpus/h100_sxm/vllm/0.14.0 \\
-      --kernel gemm_bfloat16 --input-shapes \"64,4096;4096,4096\"
+  perfdb import-database --from aiconfigurator systems/data/h100_sxm gpus
+  perfdb query-database gpus/h100_sxm/vllm/0.14.0 --kernel gemm_bfloat16 \\
+      64x4096 4096x4096
 
 The columns are described in docs/formats/tables.md.
 
@@ -68,8 +67,12 @@ struct Arguments {
     source: PathBuf,
 
     /// Where the tables are put; the folder is created
-    #[arg(long, value_name = "DIR")]
-    database_path: PathBuf,
+    #[arg(value_name = "DATABASE", required_unless_present = "database_path")]
+    database: Option<PathBuf>,
+
+    /// The same as DATABASE
+    #[arg(long, value_name = "DIR", conflicts_with = "database")]
+    database_path: Option<PathBuf>,
 
     #[command(flatten)]
     lock: LockArguments,
@@ -88,24 +91,26 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn execute(Arguments { from, map, eager, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let Arguments { from, map, eager, source, database, database_path, lock } = arguments;
+    let target = database.or(database_path).ok_or_else(|| Failure::usage("DATABASE is needed".to_owned()))?;
     let lock = lock.options(TOOL.name);
     if let Some(layout) = map {
-        return take_csv(&source, &layout, &database_path, &lock);
+        return take_csv(&source, &layout, &target, &lock);
     }
     if source.extension().is_some_and(|extension| extension == "csv") && source.is_file() {
         let reason = "a CSV needs --map, such as --map \"MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us\"";
         return Err(Failure::usage(format!("{}: {reason}", source.display())));
     }
     if from == SourceForm::Aiconfigurator {
-        return convert(&source, &database_path, Choices { is_eager: eager }, &lock);
+        return convert(&source, &target, Choices { is_eager: eager }, &lock);
     }
     if eager {
         return Err(Failure::usage("--eager needs --from aiconfigurator".to_owned()));
     }
-    let done = import(&source, &database_path, &lock)?;
+    let done = import(&source, &target, &lock)?;
     let (tables, rows, copied) = (done.tables, done.rows, done.copied);
-    print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", database_path.display()))?;
+    print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", target.display()))?;
     Ok(Status::Success)
 }
 

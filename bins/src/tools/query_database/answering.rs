@@ -39,11 +39,17 @@ pub(super) struct Outcome {
     pub(super) only_miss: Option<String>,
     /// Whether a program gets the answers, for which having none is one.
     pub(super) is_for_programs: bool,
+    /// Where the queries came from, if they came from a manifest.
+    pub(super) manifest: Option<String>,
 }
 
 impl Outcome {
-    /// The failure of queries none of which has an answer.
+    /// The failure of a manifest without queries, and of queries none of which has an answer.
     pub(super) fn failure(&self) -> Option<Failure> {
+        if let Some(name) = self.manifest.as_ref().filter(|_| self.counts.all() == 0 && !self.is_for_programs) {
+            let how = "give an operator, --kernel, --from-trace, --list or JSON lines";
+            return Some(Failure::lines(vec![format!("{name}: no query in it; {how}")]));
+        }
         let is_without = self.counts.all() > 0 && self.counts.missed() == self.counts.all();
         let line = || {
             self.only_miss.clone().unwrap_or_else(|| format!("none of the {} queries has an answer", self.counts.all()))
@@ -68,7 +74,11 @@ impl Asking {
     /// Answers all queries.
     pub(super) fn ask(mut self, mut questions: Questions) -> Result<Outcome, Failure> {
         let (mut waiting, mut waiting_bytes) = (Waiting::new(), 0);
-        let mut outcome = Outcome { is_for_programs: self.sink.is_for_programs(), ..Outcome::default() };
+        let mut outcome = Outcome {
+            is_for_programs: self.sink.is_for_programs(),
+            manifest: questions.manifest().map(str::to_owned),
+            ..Outcome::default()
+        };
         let mut shown = 0;
         let ended = loop {
             let Question { id, name, query } = match questions.next() {

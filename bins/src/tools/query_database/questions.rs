@@ -45,6 +45,14 @@ impl Questions {
         Ok(Questions::One(Some(Box::new(question))))
     }
 
+    /// The manifest that they are read from.
+    pub(super) fn manifest(&self) -> Option<&str> {
+        match self {
+            Questions::One(_) => None,
+            Questions::Manifest(manifest) => Some(&manifest.name),
+        }
+    }
+
     /// The next question.
     pub(super) fn next(&mut self) -> Result<Option<Question>, Failure> {
         match self {
