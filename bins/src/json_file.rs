@@ -34,18 +34,10 @@ pub struct JsonFile {
     staged: Option<Staged>,
 }
 
-/// Files of a database that no output replaces.
-const DESCRIPTIONS: [&str; 2] = ["op_mapping.yaml", perfdb_store::provenance::FILE_NAME];
-
 impl JsonFile {
     /// Opens the temporary of the file that was asked for.
     pub fn open(path: Option<&OsStr>) -> Result<Option<JsonFile>, Failure> {
         let open = |path: &Path| -> Result<JsonFile, Failure> {
-            if DESCRIPTIONS.iter().any(|name| path.file_name().is_some_and(|own| own == *name)) {
-                let reason =
-                    "is an input of this run, or of the next one that reads the database; give the output another name";
-                return Err(Failure::lines(vec![format!("{}: {reason}", shown(path))]));
-            }
             let staged = Staged::create(path, Parents::MustExist)?;
             Ok(JsonFile { path: path.to_owned(), staged: Some(staged) })
         };

@@ -67,6 +67,38 @@ fn nothing_is_written_over_the_file_or_from_no_data() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn no_output_replaces_what_a_database_says_of_itself() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for name in ["op_mapping.yaml", "database.toml"] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "version: 1\n")?;
+        for option in ["--repair", "--html", "--result-json"] {
+            let out = path.to_str().ok_or("a name")?;
+            let (status, _, stderr) = check_trace(&[option, out], &vector("01-clean.json"))?;
+            assert!(status == Some(1) && stderr.contains("give the output another name"), "{option}: {stderr}");
+            assert_eq!(std::fs::read_to_string(&path)?, "version: 1\n", "{option}");
+        }
+    }
+    Ok(())
+}
+
+/// What a repair leaves out does not depend on what is looked for.
+#[test]
+fn a_selection_changes_no_repair() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let copies = [&[][..], &["--only", "LOST_BUFFER"], &["--ignore", "DUPLICATE_KEYS"]].map(|selection| {
+        let out = folder.path().join("out.json");
+        let arguments = [selection, &["--repair", out.to_str().ok_or("a name")?]].concat();
+        check_trace(&arguments, &vector("07-duplicate-keys.json"))?;
+        Ok::<_, Box<dyn Error>>(std::fs::read(&out)?)
+    });
+    let [all, only, ignored] = copies;
+    let all = all?;
+    assert!(all == only? && all == ignored?);
+    Ok(())
+}
+
 /// Refused memory is an error of one line, not the end of the process by a signal.
 #[cfg(target_os = "linux")]
 #[test]

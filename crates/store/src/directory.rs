@@ -114,7 +114,7 @@ pub fn is_table(path: &Path) -> bool {
 }
 
 /// Whether a file of a database is a table: a `.csv` that is none of the files that tools keep beside tables.
-fn is_table_name(name: &str) -> bool {
+pub(crate) fn is_table_name(name: &str) -> bool {
     name.ends_with(".csv")
         && !name.ends_with(".dropped.csv")
         && !name.ends_with(CONFLICTS)

@@ -108,6 +108,38 @@ fn nothing_is_replaced_and_nothing_half_written() -> TestResult {
 }
 
 #[test]
+fn a_folder_in_the_place_of_a_table_or_mapping_is_not_left_out() -> TestResult {
+    for name in ["X.csv", "inner/X.csv", "op_mapping.yaml", "database.toml"] {
+        let Folders { database, tables, .. } = &folders()?;
+        fs::write(database.join("A.csv"), "x\n1\n")?;
+        fs::create_dir_all(database.join(name))?;
+        let error = export(database, tables).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("{name}: is a folder, not a regular file")), "{error}");
+        assert!(!tables.exists(), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_mapping_longer_than_tools_take_is_not_copied() -> TestResult {
+    for name in ["op_mapping.yaml", "database.toml"] {
+        let Folders { database, tables, back, .. } = &folders()?;
+        fs::write(database.join("A.csv"), "x\n1\n")?;
+        export(database, tables)?;
+        for folder in [database, tables] {
+            fs::File::create(folder.join(name))?.set_len(5 << 30)?;
+        }
+        let errors = [
+            export(database, &tables.join("../again")).unwrap_err().to_string(),
+            import(tables, back, &LOCK).unwrap_err().to_string(),
+        ];
+        assert!(errors.iter().all(|error| error.ends_with(&format!("{name}: is longer than 64 MiB"))), "{errors:?}");
+        assert!(!back.exists(), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_folder_in_the_database_is_refused_behind_a_link_too() -> TestResult {
     let Folders { database, tables, .. } = &folders()?;
     fs::write(database.join("A.csv"), "x\n1\n")?;

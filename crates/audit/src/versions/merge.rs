@@ -251,7 +251,7 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
                     false => found.clone(),
                 };
                 if !dry_run {
-                    pending.staged.push(Staged::with(&path, &text, Parents::MustExist)?);
+                    pending.staged.push(Staged::description(&path, Parents::MustExist)?.filled(&text)?);
                 }
                 own = Some(found);
             }

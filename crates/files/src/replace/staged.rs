@@ -57,9 +57,28 @@ pub(super) struct Beside {
     _registered: Registered,
 }
 
+/// What a database says of itself. No output that somebody names replaces it.
+const DESCRIPTIONS: [&str; 2] = ["op_mapping.yaml", "database.toml"];
+
 impl Staged {
     /// Opens the temporary for `path`, empty.
+    ///
+    /// # Errors
+    /// When it cannot be made, and for the name of a lock, of a journal or of the [description](Self::description) of a database.
     pub fn create(path: &Path, parents: Parents) -> Result<Self, Error> {
+        if path.file_name().is_some_and(|name| DESCRIPTIONS.iter().any(|own| name == *own)) {
+            let reason =
+                "is an input of this run, or of the next one that reads the database; give the output another name";
+            return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, reason)));
+        }
+        Staged::description(path, parents)
+    }
+
+    /// The same for those that write what a database says of itself: its operator mapping, and who measured it.
+    ///
+    /// # Errors
+    /// When it cannot be made, and for the name of a lock or a journal.
+    pub fn description(path: &Path, parents: Parents) -> Result<Self, Error> {
         let failed = |source| Error::io(path, source);
         if path.as_os_str().is_empty() {
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, "empty file name")));
@@ -111,10 +130,17 @@ impl Staged {
 
     /// Stages `content` for `path` and syncs it to the disk.
     pub fn with(path: &Path, content: &[u8], parents: Parents) -> Result<Self, Error> {
-        let mut staged = Staged::create(path, parents)?;
-        staged.write_all(content).map_err(|source| Error::io(path, source))?;
-        staged.sync()?;
-        Ok(staged)
+        Staged::create(path, parents)?.filled(content)
+    }
+
+    /// Writes `content` as all that the file has, and syncs it to the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn filled(mut self, content: &[u8]) -> Result<Self, Error> {
+        self.write_all(content).map_err(|source| Error::io(&self.path, source))?;
+        self.sync()?;
+        Ok(self)
     }
 
     /// The file that will be replaced, as it was given.

@@ -147,7 +147,8 @@ impl Record {
     /// # Errors
     /// As [`to_text`](Self::to_text), and when the system refuses to write.
     pub fn stage(&self, directory: &Path) -> Result<Staged, Error> {
-        Ok(Staged::with(&within(directory, FILE_NAME), self.to_text()?.as_bytes(), Parents::MustExist)?)
+        Ok(Staged::description(&within(directory, FILE_NAME), Parents::MustExist)?
+            .filled(self.to_text()?.as_bytes())?)
     }
 
     /// Stages the file of a database with a run added to it, to be replaced with its tables; nothing for a run that wrote no kernel type.

@@ -65,10 +65,10 @@ pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
         } else if is_parquet(&below) {
             return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
         } else if let Some(mapping) = collectives.mapping.as_ref().filter(|_| below == Path::new(MAPPING)) {
-            staged.push(Staged::with(&target.join(below), mapping, Parents::Create)?);
+            staged.push(Staged::description(&target.join(below), Parents::Create)?.filled(mapping)?);
             exported.copied += 1;
         } else {
-            staged.push(copied(&from, Staged::create(&target.join(below), Parents::Create)?)?);
+            staged.push(copied(&from, &below, Staged::description(&target.join(&below), Parents::Create)?)?);
             exported.copied += 1;
         }
     }

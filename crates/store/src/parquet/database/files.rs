@@ -1,15 +1,17 @@
 //! The files of a database.
 
-use crate::directory::{is_side_folder, is_table};
+use super::MAPPING;
+use crate::directory::{is_side_folder, is_table, is_table_name};
 use crate::parquet::error::Error;
+use crate::provenance::FILE_NAME as RECORD;
 use perfdb_files::escape::shown;
-use perfdb_files::input::{self, Kind, not_a_regular_file};
+use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES, not_a_regular_file};
 use perfdb_files::lock::{JOURNAL_FILE, LOCK_FILE};
 use perfdb_files::paths::absolute;
 use perfdb_files::replace::{Staged, is_leftover_name};
 use perfdb_files::walk::walk;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A file of a database.
@@ -24,11 +26,14 @@ pub(super) struct File {
 /// All files below a folder in the order of their paths. What tools keep beside a database (reports, profiles of runs, leftovers) is passed
 /// over, and folders that are links are not entered, as everywhere.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<File>, Error> {
-    let mut files = Vec::new();
+    let (mut files, mut in_place_of_files) = (Vec::new(), Vec::new());
     walk(
         folder,
         |name| !is_side_folder(name),
         |entry| {
+            if entry.is_folder && (is_table_name(entry.name) || is_text(entry.below)) {
+                in_place_of_files.push(folder.join(entry.below));
+            }
             let is_own = !entry.is_folder && !OWN.contains(&entry.name) && !is_leftover_name(entry.name);
             if is_own {
                 let path = folder.join(entry.below);
@@ -36,6 +41,11 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<File>, Error> {
             }
         },
     )?;
+    // Whatever is in it, a table or mapping would be left out.
+    if let Some(path) = in_place_of_files.into_iter().min() {
+        let found = fs::metadata(&path).map_err(|source| Error::io(&path, source))?.file_type();
+        return Err(Error::io(&path, not_a_regular_file(found)));
+    }
     let real = fs::canonicalize(folder).map_err(|source| Error::io(folder, source))?;
     let mut kept = Vec::with_capacity(files.len());
     for file in files {
@@ -84,9 +94,21 @@ pub(super) fn check_apart(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts the bytes of a file into a staged one, however many there are.
-pub(super) fn copied(from: &Path, mut staged: Staged) -> Result<Staged, Error> {
+/// Whether this is one of the files that people write and every tool reads whole.
+fn is_text(below: &Path) -> bool {
+    below == Path::new(MAPPING) || below == Path::new(RECORD)
+}
+
+/// Puts the bytes of a file, which lies there below a database, into a staged one. One that tools read whole is at most as long as they take;
+/// others have any length.
+pub(super) fn copied(from: &Path, below: &Path, mut staged: Staged) -> Result<Staged, Error> {
     let failed = |source| Error::io(from, source);
+    if is_text(below) {
+        let bytes = input::read(from, Kind::RegularFile, LARGEST_TEXT_BYTES).map_err(failed)?;
+        staged.write_all(&bytes).map_err(failed)?;
+        staged.sync()?;
+        return Ok(staged);
+    }
     let mut file = input::open(from, Kind::RegularFile).map_err(failed)?;
     io::copy(&mut file, &mut staged).map_err(failed)?;
     staged.sync()?;

@@ -61,7 +61,7 @@ pub fn import(source: &Path, database: &Path, lock: &LockOptions<'_>) -> Result<
             }
         } else if !is_of_engine(&below) {
             imported.copied += 1;
-            target.copy(&from, &database.join(below))?;
+            target.copy(&from, &below, &database.join(&below))?;
         }
     }
     for (below, records) in &tables {

@@ -29,16 +29,16 @@ impl Target {
     /// Adds a file with this content.
     pub(crate) fn add(&mut self, path: &Path, content: &[u8]) -> Result<(), Error> {
         if self.is_new(path, &mut &content[..])? {
-            self.staged.push(Staged::with(path, content, Parents::Create)?);
+            self.staged.push(Staged::description(path, Parents::Create)?.filled(content)?);
         }
         Ok(())
     }
 
-    /// Adds a copy of a file.
-    pub(crate) fn copy(&mut self, from: &Path, path: &Path) -> Result<(), Error> {
+    /// Adds a copy of a file, which lies there below the folder that is imported.
+    pub(crate) fn copy(&mut self, from: &Path, below: &Path, path: &Path) -> Result<(), Error> {
         let mut file = input::open(from, Kind::RegularFile).map_err(|source| Error::io(from, source))?;
         if self.is_new(path, &mut file)? {
-            self.staged.push(copied(from, Staged::create(path, Parents::Create)?)?);
+            self.staged.push(copied(from, below, Staged::description(path, Parents::Create)?)?);
         }
         Ok(())
     }
