@@ -242,6 +242,43 @@ fn other_devices_versions_and_folders_are_refused() -> TestResult {
     Ok(())
 }
 
+/// What is behind a link in the database, a table of somebody else or a file that is still to come, is not written.
+#[test]
+fn nothing_is_written_through_a_link() -> TestResult {
+    for link in ["Add.csv", "Mul.csv", "Add.conflicts.csv", "database.toml", "op_mapping.yaml"] {
+        for is_there in [true, false] {
+            let folder = tempfile::tempdir()?;
+            let at = folder.path();
+            let [own, other] = [5, 6].map(|us| format!("{HEADER}\n1,DT_BF16,{us},,,\n"));
+            write(at, "into/Add.csv", &own)?;
+            write(at, "from/Add.csv", &format!("{other}2,DT_BF16,7,,,\n"))?;
+            write(at, "from/Mul.csv", &other)?;
+            write(at, "from/op_mapping.yaml", "version: \"1\"\n")?;
+            let path = at.join("into").join(link);
+            if is_there {
+                fs::create_dir_all(at.join("outside"))?;
+                let _ = fs::rename(&path, at.join("outside/file"));
+                let text = if link.ends_with(".csv") { own.as_str() } else { "" };
+                write(at, "outside/file", text)?;
+            } else {
+                let _ = fs::remove_file(&path);
+            }
+            std::os::unix::fs::symlink("../outside/file", &path)?;
+            let found = || ["outside/file", "into/Add.csv"].map(|name| fs::read_to_string(at.join(name)).ok());
+            let before = found();
+            let result = merge(at, "into", &["from"], Prefer::Fastest);
+            // A mapping that is there stays as it is, through whatever name; all others would be written.
+            if link == "op_mapping.yaml" && is_there {
+                assert_eq!((result?.len(), &found()[0]), (2, &before[0]));
+            } else {
+                assert!(result.is_err_and(|error| error.to_string().contains(link)), "{link} {is_there}");
+                assert_eq!(found(), before, "{link} {is_there}");
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn rows_that_lookups_keep_apart_stay_apart() -> TestResult {
     let folder = tempfile::tempdir()?;

@@ -102,6 +102,10 @@ impl Job<'_> {
         if let Some(table) = &table {
             result.dates.identify(table);
         }
+        // What is behind a link belongs to somebody else.
+        if (result.differs || !kept.is_empty()) && path.is_symlink() {
+            return Err(Error::Link { path: path.to_owned() });
+        }
         let mut staged = Vec::new();
         if self.writes {
             if let Some(table) = table.filter(|_| result.differs) {
