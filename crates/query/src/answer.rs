@@ -225,6 +225,19 @@ impl Answer {
         self.prediction().map_or(self.source.class(), |prediction| prediction.class)
     }
 
+    /// The 90 % interval of the answer: its own, or that of `predicted`, which [`ReaderSemantics::Best`](crate::ReaderSemantics::Best) gives
+    /// for the same query. That one is about another estimate, so it is at least as wide as the two are apart: no answer lies outside of its
+    /// interval. A partial sum has only its own: a prediction is of the whole.
+    pub fn interval_or(&self, predicted: impl FnOnce() -> Option<Answer>) -> Option<[f64; 2]> {
+        let us = self.duration_us;
+        let about = |[low_us, high_us]: [f64; 2]| [low_us.min(us), high_us.max(us)];
+        match self.interval_us() {
+            Some(own) => Some(own),
+            None if self.source == Source::Partial => None,
+            None => predicted()?.interval_us().map(about),
+        }
+    }
+
     pub(crate) fn interval_us(&self) -> Option<[f64; 2]> {
         self.prediction().map(|prediction| [prediction.low_us, prediction.high_us])
     }

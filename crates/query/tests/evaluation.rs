@@ -1,6 +1,6 @@
 //! Databases of known errors: what is left out, what is found, and that neither order nor threads change it.
 
-use perfdb_query::{Database, Evaluation, Hidden, ReaderSemantics};
+use perfdb_query::{Database, Evaluation, Hidden, ReaderSemantics, Trial};
 use std::error::Error;
 use std::fmt::Write;
 
@@ -133,6 +133,12 @@ fn the_default_rules_are_judged_by_queries_of_rows_that_are_left_out() -> TestRe
     assert_eq!(found.not_asked, 0);
     assert!(found.trials.iter().all(|trial| trial.error().abs() < 1.0), "{:?}", found.scores());
     let single = found.scores()[0];
+    // The interval is of the answer, not of another estimate.
+    let is_within = |trial: &Trial| (trial.interval_us[0]..=trial.interval_us[1]).contains(&trial.predicted_us);
+    let bent = |rows: i64, columns: i64, inner: i64| power(rows, columns, inner) * if rows < 64 { 1.0 } else { 9.0 };
+    for trials in [&found.trials, &evaluate(&table(bent))?.trials] {
+        assert!(!trials.is_empty() && trials.iter().all(is_within), "{trials:?}");
+    }
 
     // The same durations once more under another type tell nothing about themselves, as odd as they are.
     let odd = |rows: i64, columns: i64, inner: i64| {

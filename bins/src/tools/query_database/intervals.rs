@@ -16,14 +16,7 @@ impl Intervals {
     pub(super) fn of(&self, query: &Query, answer: &Result<Answer, Miss>, is_shown: bool) -> Option<[f64; 2]> {
         let answer =
             answer.as_ref().ok().filter(|answer| is_shown && !is_one_row(answer) && answer.duration_us > 0.0)?;
-        // An interval about another estimate is at least as wide as the two are apart.
-        let us = answer.duration_us;
-        let interval = |other: &Answer| {
-            other.prediction().map(|prediction| [prediction.low_us.min(us), prediction.high_us.max(us)])
-        };
-        // Of a partial sum the prediction is that of the whole.
-        let is_whole = answer.source != Source::Partial;
-        interval(answer).or_else(|| interval(&self.best.lookup(query).ok().filter(|_| is_whole)?))
+        answer.interval_or(|| self.best.lookup(query).ok())
     }
 }
 

@@ -111,13 +111,7 @@ impl<'d> Judge<'d> {
 
     fn of_answer(&self, query: &Query, answer: &Answer) -> Finding {
         let standing = self.standing(query, answer);
-        let prediction = match answer.prediction() {
-            Some(prediction) => Some([prediction.low_us, prediction.high_us]),
-            None => self.predicting.lookup(query).ok().and_then(|answer| {
-                let prediction = answer.prediction()?;
-                Some([prediction.low_us, prediction.high_us])
-            }),
-        };
+        let interval_us = answer.interval_or(|| self.predicting.lookup(query).ok());
         let missed: Vec<String> = answer.missed_kernels().iter().map(|kernel| kernel.to_string()).collect();
         let mut kernels: Vec<_> = match answer.parts() {
             [] => answer
@@ -138,7 +132,7 @@ impl<'d> Judge<'d> {
             standing,
             axes: if standing == Standing::Interpolated { axes_of(answer) } else { Vec::new() },
             duration_us: Some(answer.duration_us),
-            interval_us: prediction.filter(|_| standing != Standing::Free),
+            interval_us: interval_us.filter(|_| standing != Standing::Free),
             kernels: if standing == Standing::Free { Vec::new() } else { kernels },
             reason: (!missed.is_empty()).then(|| (missed.join(","), "kernels of it have no answer")),
             rows: answer.rows.to_vec(),

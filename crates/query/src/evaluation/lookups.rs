@@ -110,11 +110,9 @@ impl Judge<'_> {
             let Some(query) = questions.get(line) else { continue };
             let answer = self.ask(&state, query, self.semantics).ok().filter(|answer| answer.source != Source::Partial);
             // The interval is that which is shown beside the answer.
-            let interval = |answer: &Answer| match answer.interval_us() {
-                Some(own) => Some(own),
-                None => self.ask(&state, query, ReaderSemantics::Best).ok()?.interval_us(),
-            };
-            match answer.as_ref().and_then(|answer| Some((answer, interval(answer)?))) {
+            let interval_us =
+                |answer: &Answer| answer.interval_or(|| self.ask(&state, query, ReaderSemantics::Best).ok());
+            match answer.as_ref().and_then(|answer| Some((answer, interval_us(answer)?))) {
                 Some((answer, interval_us)) => trials.push(Trial {
                     line: *line,
                     hidden: left_out,
