@@ -357,3 +357,21 @@ fn a_database_of_another_version_is_refused() -> TestResult {
     );
     Ok(())
 }
+
+#[test]
+fn a_database_without_the_folder_of_its_collectives_says_so() -> TestResult {
+    let folder = Folder::new()?;
+    let answered = folder.run(&EXACT, "")?;
+    assert_eq!((answered.status, answered.stderr.as_str()), (Some(0), ""));
+    std::fs::write(folder.0.path().join("db/op_mapping.yaml"), format!("communication_data_ref: ../hccl\n{MAPPING}"))?;
+    let warning = "warning: db: the folder of its collectives is missing, so none has a duration: db/../hccl\n";
+    // Also for a kernel that is no collective, without a mapping's operator, and for a list.
+    let kernel = ["--kernel", "MatMulV2", "16,512:bf16", "512,768:bf16"];
+    for words in [&EXACT[..], &kernel, &["--list"]] {
+        let ran = folder.run(words, "")?;
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), warning), "{words:?}");
+    }
+    std::fs::create_dir(folder.0.path().join("hccl"))?;
+    assert_eq!(folder.run(&EXACT, "")?.stderr, "");
+    Ok(())
+}

@@ -197,6 +197,7 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
         warn(&format!("{}: no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
     }
     let database = Database::open(&directory)?;
+    version::warn_of_collectives(&database, &directory);
     let layout = arguments.terminal.layout();
     if arguments.question.list {
         list(&database, &arguments.question.words, layout)?;
@@ -205,7 +206,6 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
         }
         return Ok(Status::Success);
     }
-    version::warn_of_foreign_collectives(&database);
     let reader = database.reader(semantics, arguments.layer(semantics));
     let trace = arguments.question.from_trace.as_deref().map(Path::new);
     if let Some(trace) = trace.filter(|_| arguments.question.compare) {

@@ -71,6 +71,11 @@ impl Database {
         self.state().foreign_collectives.clone()
     }
 
+    /// The folder of collectives that the mapping refers to, where it is not there: no collective has a duration then.
+    pub fn missing_collectives(&self) -> Option<PathBuf> {
+        self.state().collectives_folder().filter(|folder| !folder.is_dir())
+    }
+
     /// What the kernel of a table does: as the database says, else as its name is known.
     pub fn class(&self, kernel_type: &str) -> KernelClass {
         self.state().registry.class(kernel_type)

@@ -160,8 +160,7 @@ impl State {
     /// Whether files were replaced, added or removed.
     pub(crate) fn is_outdated(&self) -> bool {
         let count = |directory: &Path| tables_in(directory).map(|tables| tables.len()).unwrap_or(0);
-        let reference = self.mapping.communication_data_ref.as_ref();
-        let elsewhere = reference.map(|reference| normalised(&self.directory.join(reference)));
+        let elsewhere = self.collectives_folder();
         let own = self.slots.iter().filter(|slot| parent_of(&slot.path) == self.directory).count();
         Stamp::of(&self.directory.join("op_mapping.yaml")) != self.mapping_stamp
             || self.slots.iter().any(|slot| Stamp::of(&slot.path) != slot.stamp)
@@ -169,6 +168,11 @@ impl State {
             || elsewhere.is_none() && own != count(&self.directory)
             || elsewhere.is_some_and(|elsewhere| self.has_new_files(&elsewhere))
             || self.has_new_files(&self.directory)
+    }
+
+    /// The folder of collectives that the mapping refers to.
+    pub(crate) fn collectives_folder(&self) -> Option<PathBuf> {
+        self.mapping.communication_data_ref.as_ref().map(|reference| normalised(&self.directory.join(reference)))
     }
 
     /// Whether an answer is based on a row that was measured with another version than the database.

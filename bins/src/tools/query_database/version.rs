@@ -30,8 +30,12 @@ pub(super) fn compare(arguments: &DatabaseArguments, directory: &Path) -> Result
     }
 }
 
-/// Says where collectives come from another version than the rest of the database.
-pub(super) fn warn_of_foreign_collectives(database: &Database) {
+/// Says where the collectives of a database are missing, or come from another version than the rest.
+pub(super) fn warn_of_collectives(database: &Database, directory: &Path) {
+    if let Some(folder) = database.missing_collectives() {
+        let [directory, folder] = [directory, &folder].map(shown);
+        warn(&format!("{directory}: the folder of its collectives is missing, so none has a duration: {folder}"));
+    }
     if let Some(collectives) = database.foreign_collectives() {
         let collectives = shown(&collectives);
         warn(&format!(
