@@ -9,7 +9,7 @@ use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Field, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
 use perfdb_trace::profile::{self, Form, Profile};
 use perfdb_trace::scan::Value;
-use perfdb_trace::source::Source;
+use perfdb_trace::source::{InflatesTooFar, Source};
 use rustc_hash::FxHashSet;
 
 use crate::certificate::Certificate;
@@ -168,7 +168,7 @@ fn quick(input: &Input, options: &Options) -> io::Result<Option<Report>> {
             Ok(Some(collector.report_with(&input.name, Findings::default(), &options.selection)?))
         }
         // Another look would need as much.
-        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::OutOfMemory || InflatesTooFar::is_why(&error) => Err(error),
         _ => Ok(None),
     }
 }

@@ -5,7 +5,8 @@
 //! the file first: a file that another process writes to meanwhile gives an error or other bytes, never a signal.
 //!
 //! A few kilobytes of gzip can inflate to any size, so what has to be in memory as a whole is bounded: one value of a JSON
-//! file or one record of a table by [`LARGEST_VALUE_BYTES`], a small file that is read whole by [`LARGEST_DOCUMENT_BYTES`].
+//! file or one record of a table by [`LARGEST_VALUE_BYTES`], a small file that is read whole by [`LARGEST_DOCUMENT_BYTES`]. What grows with the number
+//! of events, such as a row for each kernel, is bounded by what a stream may inflate to ([`InflatesTooFar`]).
 
 mod bound;
 mod gzip;
@@ -14,7 +15,7 @@ mod positioned;
 mod progress;
 mod window;
 
-pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES, LARGEST_VALUE_BYTES, too_long};
+pub use bound::{InflatesTooFar, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES, LARGEST_VALUE_BYTES, too_long};
 pub use open::Source;
 pub use progress::{Counted, Progress, progress};
 

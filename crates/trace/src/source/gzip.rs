@@ -1,5 +1,6 @@
 //! Inflating gzip members, on a thread of their own where there is one.
 
+use super::bound::InflatesTooFar;
 use flate2::bufread::GzDecoder;
 use perfdb_files::parallel::spawn;
 use std::io::{self, BufRead, Read};
@@ -79,12 +80,13 @@ fn inflate(mut members: Members<impl BufRead>, send: &SyncSender<io::Result<Vec<
 
 /// The members of a gzip stream one after the other. Zeros may follow the last one, nothing else.
 struct Members<R> {
-    member: Option<GzDecoder<R>>,
+    member: Option<GzDecoder<Weighed<R>>>,
+    inflated: u64,
 }
 
 impl<R: BufRead> Members<R> {
     fn new(compressed: R) -> Members<R> {
-        Members { member: Some(GzDecoder::new(compressed)) }
+        Members { member: Some(GzDecoder::new(Weighed { compressed, bytes: 0 })), inflated: 0 }
     }
 }
 
@@ -93,6 +95,8 @@ impl<R: BufRead> Read for Members<R> {
         while let Some(member) = &mut self.member {
             let count = member.read(out).map_err(explain)?;
             if count > 0 || out.is_empty() {
+                self.inflated += count as u64;
+                InflatesTooFar::check(self.inflated, member.get_ref().bytes)?;
                 return Ok(count);
             }
             self.member = match self.member.take() {
@@ -101,6 +105,31 @@ impl<R: BufRead> Read for Members<R> {
             };
         }
         Ok(0)
+    }
+}
+
+/// Compressed bytes, and how many of them were read.
+struct Weighed<R> {
+    compressed: R,
+    bytes: u64,
+}
+
+impl<R: BufRead> Read for Weighed<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.compressed.read(out)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Weighed<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.compressed.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.bytes += count as u64;
+        self.compressed.consume(count);
     }
 }
 
