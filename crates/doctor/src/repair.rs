@@ -60,7 +60,7 @@ impl Packing {
 ///
 /// Untouched events, rows, numbers and unknown members are copied byte by byte. The copy is written in one pass; of the
 /// file one event is held at a time, and 16 bytes for each kernel. `report` is what [`check`](crate::check()) gives for the
-/// file, without a selection.
+/// file.
 pub fn repair(path: &Path, report: &Report, out: impl Write, packing: Packing) -> Result<Repairs, Error> {
     let failed = |source| Error::Io { file: path.to_string_lossy().into_owned(), source };
     Input::open(path).map_err(failed)?.repair(report, out, packing)
@@ -105,7 +105,11 @@ fn write_copy(input: &Input, report: &Report, out: &mut impl Write) -> Result<Re
         let fixer = Arc::new(Mutex::new(EventFixer::new(report.kind)));
         let fix = Arc::clone(&fixer);
         let plan = Plan::Repair {
-            dropped_members: replaced_members(input).map_err(failed)?,
+            // Reading a large file once more takes as long as the copy.
+            dropped_members: match report.repeats_keys {
+                true => replaced_members(input).map_err(failed)?,
+                false => FxHashSet::default(),
+            },
             fix: Box::new(move |event| fix.lock().unwrap_or_else(PoisonError::into_inner).fix(event)),
         };
         let (mut mender, progress) = Mender::new(opened.reader, plan);

@@ -94,6 +94,8 @@ pub struct Report {
     pub notes: Vec<Finding>,
     /// Kernels that findings are about, for those who go on with the trace.
     pub marks: Marks,
+    /// Whether an object has a key twice, also where nobody looks for that finding.
+    pub(crate) repeats_keys: bool,
 }
 
 /// Kernels that findings are about. Kernels are numbered in file order from 0, skipped ones not counted.
@@ -137,6 +139,7 @@ impl Report {
         selection: &Selection,
     ) -> Report {
         let mut all = found.0;
+        let repeats_keys = all.iter().any(|finding| finding.code == Code::DuplicateKeys);
         all.retain(|finding| selection.only.is_empty() || selection.only.contains(&finding.code));
         for finding in &mut all {
             finding.ignored = selection.ignore.contains(&finding.code);
@@ -161,6 +164,7 @@ impl Report {
             findings,
             notes,
             marks: Marks::default(),
+            repeats_keys,
         }
     }
 
