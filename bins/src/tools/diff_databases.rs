@@ -15,7 +15,7 @@ use perfdb_audit::versions::{Error, Place, workload};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_report::pages::versions_page;
-use perfdb_report::versions::{Comparison, Listing, closing, csv_header, csv_rows, opening, table, text};
+use perfdb_report::versions::{Comparison, Listing, closing, csv_header, csv_rows, opening, percents, table, text};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -226,7 +226,8 @@ fn broken(diff: &Diff, limit: f64, fewest: usize) -> Vec<String> {
         let percent = 100.0 * (tally.mean_ratio()? - 1.0);
         let is_judged = tally.compared() >= fewest.max(1);
         (is_judged && percent > limit)
-            .then(|| format!("{name}: {percent:.1} % slower over {} rows, more than {limit} %", tally.compared()))
+            .then(|| (percents(percent, 1), tally.compared()))
+            .map(|(percent, rows)| format!("{name}: {percent} % slower over {rows} rows, more than {limit} %"))
     };
     let mut lines: Vec<String> = std::iter::once(all).chain(each).filter_map(too_slow).collect();
     // A comparison of nothing is not a pass.

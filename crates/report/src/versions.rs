@@ -44,7 +44,7 @@ fn case_text(case: &str, layout: Layout) -> String {
 /// How much a ratio is above or below 1: `+4.2 %`.
 pub(crate) fn change(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);
-    let text = fixed(percent, 1);
+    let text = percents(percent, 1);
     match text.as_str() {
         "-0.0" | "0.0" => "0.0 %".to_owned(),
         _ if percent > 0.0 => format!("+{text} %"),
@@ -52,10 +52,19 @@ pub(crate) fn change(ratio: f64) -> String {
     }
 }
 
+/// A number of percents with so many digits behind the point; of those that no two kernels differ by the size.
+pub fn percents(percent: f64, digits: usize) -> String {
+    match percent.abs() {
+        far if far < 1e6 => fixed(percent, digits),
+        far if far < f64::INFINITY => format!("{percent:.1e}"),
+        _ => format!("over {:.0e}", f64::MAX),
+    }
+}
+
 /// The same in words: `4.2 % slower`.
 pub(crate) fn change_in_words(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0).abs();
-    let text = fixed(percent, if percent < 10.0 { 1 } else { 0 });
+    let text = percents(percent, if percent < 10.0 { 1 } else { 0 });
     match (text.as_str(), ratio > 1.0) {
         ("0.0", _) => "equally fast".to_owned(),
         (_, true) => format!("{text} % slower"),
@@ -72,5 +81,7 @@ mod tests {
         assert_eq!([change(1.042), change(0.9), change(0.9999)], ["+4.2 %", "-10.0 %", "0.0 %"]);
         let words = [1.042, 0.88, 1.0001].map(change_in_words);
         assert_eq!(words, ["4.2 % slower", "12 % faster", "equally fast"]);
+        let absurd = [2e299, f64::INFINITY].map(change_in_words);
+        assert_eq!(absurd, ["2.0e301 % slower", "over 2e308 % slower"]);
     }
 }
