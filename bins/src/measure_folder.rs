@@ -5,6 +5,7 @@ use crate::database::lock_options;
 use perfdb_files::escape::one_line;
 use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::DirectoryLocks;
+use perfdb_files::paths::absolute;
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_store::columns::is_measurement;
 use perfdb_store::table::{ReadOptions, Table};
@@ -33,7 +34,8 @@ pub(crate) fn refuse_database<'d>(
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.dev(), metadata.ino()))
     };
-    let Some(own) = identity(folder) else { return Ok(()) };
+    // A folder on the way that is still to be made leads where its name says.
+    let Some(own) = identity(folder).or_else(|| identity(&absolute(folder))) else { return Ok(()) };
     if databases.into_iter().any(|database| identity(database) == Some(own)) {
         let folder = one_line(&folder.display().to_string());
         return Err(Failure::lines(vec![format!(
@@ -147,7 +149,9 @@ mod tests {
         let (database, link) = (folder.path().join("db"), folder.path().join("link"));
         std::fs::create_dir(&database)?;
         std::os::unix::fs::symlink("db", &link)?;
-        assert!(refuse_database(&link, "--suggest", [database.as_path()]).is_err());
+        for other in [&link, &folder.path().join("not/there/../../db")] {
+            assert!(refuse_database(other, "--suggest", [database.as_path()]).is_err(), "{}", other.display());
+        }
         assert!(refuse_database(&folder.path().join("new"), "--suggest", [database.as_path()]).is_ok());
         assert!(refuse_database(folder.path(), "--suggest", [database.as_path()]).is_ok());
         Ok(())
