@@ -52,7 +52,7 @@ pub(crate) fn change(ratio: f64) -> String {
     }
 }
 
-/// A number of percents with so many digits behind the point; of those that no two kernels differ by the size.
+/// A number of percents with this many digits behind the point; of one that no two kernels differ by, its size.
 pub fn percents(percent: f64, digits: usize) -> String {
     match percent.abs() {
         far if far < 1e6 => fixed(percent, digits),

@@ -27,7 +27,7 @@ pub struct InflatesTooFar {
 }
 
 impl InflatesTooFar {
-    /// Refuses this many bytes that were inflated from so many.
+    /// Refuses a number of bytes that were inflated from another number of them.
     ///
     /// # Errors
     /// When they are more than the bound.
