@@ -133,7 +133,7 @@ impl Files {
             let reason = "is there already, and nothing is replaced; name another folder";
             return Err(Error::input(path, None, reason));
         }
-        self.staged.push(Staged::with(&path, content, Parents::MustExist)?);
+        self.staged.push(Staged::description(&path, Parents::MustExist)?.filled(content)?);
         Ok(())
     }
 
