@@ -62,7 +62,7 @@ pub use family::{Columns, Family};
 pub use model::Model;
 pub use outliers::Outlier;
 pub use pass::{Calls, SHARED, Sum, sum};
-pub use place::{BY_ROUTED_ROWS, MOST_AXES, Place, configuration};
+pub use place::{BY_ROUTED_ROWS, Lean, MOST_AXES, Place, configuration};
 pub use repeats::Timed;
 pub use rows::{Rows, log_deviation};
 pub use table::Table;

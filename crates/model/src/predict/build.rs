@@ -5,6 +5,7 @@ use crate::predict::forest::Forest;
 use crate::predict::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
 use crate::predict::model::{FEWEST_ROWS, Mean, Model, short};
 use crate::predict::outliers;
+use crate::predict::place::Lean;
 use crate::predict::power::{FEWEST_PER_POWER, Power};
 use crate::predict::reach::Reach;
 use crate::predict::rows::{Rows, Settled, choose};
@@ -308,12 +309,10 @@ fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scal
     (scale, coordinates)
 }
 
-/// The varying axes, by position, of which the size takes a share.
-fn leaning(scale: &Scale, lean: &[f64]) -> Vec<(usize, f64)> {
-    let shares = scale.varying.iter().enumerate().map(|(index, (axis, _))| (index, *axis));
-    let shares = shares.filter(|(_, axis)| Some(*axis) != scale.size);
-    let shares = shares.filter_map(|(index, axis)| Some((index, *lean.get(axis)?)));
-    shares.filter(|(_, share)| *share != 0.0).collect()
+/// Those of which both axes vary, by position.
+fn leaning(scale: &Scale, lean: &[Lean]) -> Vec<[usize; 2]> {
+    let position = |axis: usize| scale.varying.iter().position(|(varying, _)| *varying == axis);
+    lean.iter().filter_map(|lean| Some([position(lean.axis)?, position(lean.by)?])).collect()
 }
 
 /// The median difference of neighbouring values on each axis.

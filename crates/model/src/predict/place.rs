@@ -18,16 +18,35 @@ pub struct Place {
     pub work: Work,
     /// A hash of all that makes up a configuration: everything but size and batch ([`configuration`]).
     pub configuration: u64,
-    /// What an octave of each axis adds to that of the size where distances are taken; nothing where it is empty, and on axes beyond its
-    /// end. Rows of equal work are near each other then, as they must be where steps in the time follow the work: caches that
-    /// overflow, tiles that fill up.
-    pub lean: &'static [f64],
+    /// Axes that count as products with others where distances are taken. Rows of equal work are near each other then, as they must be
+    /// where steps in the time follow the work: caches that overflow, tiles that fill up.
+    pub lean: &'static [Lean],
 }
 
-/// Rows and columns: the size leans to elements, which caches hold.
-const BY_ELEMENTS: &[f64] = &[1.0; MOST_AXES];
-/// Tokens, hidden, intermediate, experts of a rank, top-k: the size leans to routed rows, tokens times top-k.
-pub const BY_ROUTED_ROWS: &[f64] = &[0.0, 0.0, 0.0, 0.0, 1.0];
+/// An axis counts as its product with another one where distances are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lean {
+    /// The axis that counts as a product.
+    pub axis: usize,
+    /// The other axis, as it is without leaning.
+    pub by: usize,
+}
+
+/// The first axis as its product with all others: elements, which caches hold.
+const BY_ELEMENTS: &[Lean] = &{
+    let mut all = [Lean { axis: 0, by: 1 }; MOST_AXES - 1];
+    let mut by = 1;
+    while by < MOST_AXES {
+        all[by - 1].by = by;
+        by += 1;
+    }
+    all
+};
+/// Tokens, hidden, intermediate, experts of a rank, top-k: tokens as routed rows, tokens times top-k.
+pub const BY_ROUTED_ROWS: &[Lean] = &[Lean { axis: 0, by: 4 }];
+/// Batch, tokens, heads per key head, key heads: the batch as the number of caches, one for each sequence and key head, which are worked
+/// on side by side, and tokens as those of all caches.
+const BY_CACHES: &[Lean] = &[Lean { axis: 1, by: 0 }, Lean { axis: 1, by: 3 }, Lean { axis: 0, by: 3 }];
 
 /// A hash of numbers, equal for equal ones.
 pub fn configuration(values: &[f64]) -> u64 {
@@ -70,11 +89,14 @@ impl Place {
         Place { work: call.prefill(), ..attention(call) }
     }
 
-    /// Attention of one token to a cache: batch, tokens in the cache, heads per key head, key heads.
+    /// Attention of one token to a cache: batch, tokens in the cache, heads per key head, key heads. Its work is bytes and caches, one for
+    /// each sequence and key head.
     pub fn decode(call: Attention, cache_bytes: f64) -> Place {
         // The token itself is attended to as well.
         let work = Attention { tokens: call.tokens + 1.0, ..call }.decode(cache_bytes);
-        Place { work, ..attention(call) }
+        // Memory bounds it, operations never: what a cache takes however short it is tells more.
+        let work = Work { operations: call.batch * call.kv_heads, ..work };
+        Place { work, lean: BY_CACHES, ..attention(call) }
     }
 
     /// Latent attention over a prompt: batch, tokens, heads.
@@ -194,11 +216,34 @@ mod tests {
     #[test]
     fn the_size_of_experts_leans_to_routed_rows_alone() {
         let place = experts(1.0, 1.0);
-        let leaning: Vec<f64> = (0..place.axes.len())
-            .filter(|axis| place.lean.get(*axis).is_some_and(|share| *share != 0.0))
-            .map(|axis| place.axes[axis])
-            .collect();
-        assert_eq!(leaning, [8.0]);
+        let leaning: Vec<[f64; 2]> =
+            place.lean.iter().map(|lean| [lean.axis, lean.by].map(|axis| place.axes[axis])).collect();
+        assert_eq!(leaning, [[32.0, 8.0]]);
+    }
+
+    #[test]
+    fn decode_is_compared_by_the_number_of_caches() {
+        // As many caches of as many tokens, in two sequences of eight key heads or sixteen of one: the same tiles are worked on.
+        let place = |batch, kv_heads| {
+            let call =
+                Attention { batch, tokens: 4095.0, heads: 8.0 * kv_heads, kv_heads, head_size: 128.0, window: 0.0 };
+            Place::decode(call, 2.0)
+        };
+        let mut rows = crate::predict::Rows::new(4);
+        for (row, (batch, kv_heads)) in
+            [(2.0, 8.0), (16.0, 1.0), (4.0, 8.0), (16.0, 8.0), (8.0, 1.0)].into_iter().enumerate()
+        {
+            rows.push(row as u32, &place(batch, kv_heads), 10.0, None);
+        }
+        let model = crate::predict::Model::build(vec![rows], Some(1)).expect("rows");
+        let octaves = |batch, kv_heads| {
+            let spot = model.spot(0, &place(batch, kv_heads)).expect("a spot");
+            let (axis, factor) = model.scale.varying[0];
+            assert_eq!(axis, 0);
+            (spot.place[0] / factor).round()
+        };
+        assert_eq!([octaves(2.0, 8.0), octaves(16.0, 1.0), octaves(4.0, 8.0)], [4.0, 4.0, 5.0]);
+        assert_eq!(place(2.0, 8.0).work, place(16.0, 1.0).work);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Measured rows of a slice, in an order that does not depend on that of the file.
 
-use crate::predict::place::{MOST_AXES, Place, mix};
+use crate::predict::place::{Lean, MOST_AXES, Place, mix};
 use crate::roofline::Work;
 
 /// The measured rows of one slice: rows that agree in everything that is not an axis.
@@ -11,7 +11,7 @@ pub struct Rows {
     measured: Vec<Measured>,
     rejected: Vec<u32>,
     /// That of all places ([`Place::lean`]).
-    lean: &'static [f64],
+    lean: &'static [Lean],
 }
 
 /// All about a row but its axes.
@@ -156,7 +156,7 @@ fn median(repeats: &[usize], measured: &[Measured]) -> Measured {
 #[derive(Debug)]
 pub(crate) struct Settled {
     axis_count: usize,
-    pub(crate) lean: &'static [f64],
+    pub(crate) lean: &'static [Lean],
     axes: Vec<f64>,
     pub(crate) measured: Vec<Measured>,
 }

@@ -16,8 +16,8 @@ pub(crate) struct Scale {
     pub(crate) least: Vec<f64>,
     /// The axis along which calls grow.
     pub(crate) size: Option<usize>,
-    /// Varying axes, by position, of which an octave adds so much to the coordinate of the size.
-    pub(crate) lean: Vec<(usize, f64)>,
+    /// Positions of varying axes, each with another one whose octaves are added to its own.
+    pub(crate) lean: Vec<[usize; 2]>,
 }
 
 impl Scale {
@@ -27,11 +27,23 @@ impl Scale {
         self.varying.iter().position(|(axis, _)| *axis == size)
     }
 
-    /// Lets the size of a place lean; the place has octaves on varying axes.
+    /// Lets a place lean; it has octaves on varying axes.
     pub(crate) fn lean(&self, place: &mut [f64]) {
-        if let Some(size) = self.size_index() {
-            place[size] += self.lean.iter().map(|(index, share)| share * place[*index]).sum::<f64>();
+        for [axis, by] in &self.lean {
+            place[*axis] += place[*by];
         }
+    }
+
+    /// The octaves of a row or a place, as if nothing leant.
+    fn upright(&self, place: &[f64]) -> [f64; MOST_AXES] {
+        let mut octaves = [0.0; MOST_AXES];
+        for ((octaves, at), (_, factor)) in octaves.iter_mut().zip(place).zip(&self.varying) {
+            *octaves = at / factor;
+        }
+        for [axis, by] in self.lean.iter().rev() {
+            octaves[*axis] -= octaves[*by];
+        }
+        octaves
     }
 
     /// The coordinates of a place on varying axes, over their lengths.
@@ -48,18 +60,17 @@ impl Scale {
     /// The size of a row or a place, in octaves over the length of its axis, as if nothing leant; zero without an axis of size.
     pub(crate) fn size_of(&self, place: &[f64]) -> f64 {
         let Some(index) = self.size_index() else { return 0.0 };
-        let leant = |(axis, share): &(usize, f64)| share * place[*axis] * self.varying[index].1 / self.varying[*axis].1;
-        place[index] - self.lean.iter().map(leant).sum::<f64>()
+        if !self.lean.iter().any(|[axis, _]| *axis == index) {
+            return place[index];
+        }
+        self.upright(place)[index] * self.varying[index].1
     }
 
     /// The numbers on all axes of the coordinates of a row, but for rounding.
     pub(crate) fn axes(&self, row: &[f64]) -> SmallVec<[f64; 4]> {
         let mut octaves = SmallVec::<[f64; 4]>::from_elem(0.0, self.shifts.len());
-        for ((axis, factor), at) in self.varying.iter().zip(row) {
-            octaves[*axis] = at / factor;
-        }
-        if let (Some(size), Some((_, factor))) = (self.size, self.size_index().map(|index| self.varying[index])) {
-            octaves[size] = self.size_of(row) / factor;
+        for ((axis, _), at) in self.varying.iter().zip(self.upright(row)) {
+            octaves[*axis] = at;
         }
         for (axis, coordinate, _) in &self.constant {
             octaves[*axis] = *coordinate;

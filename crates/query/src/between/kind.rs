@@ -149,7 +149,7 @@ impl Kind {
                 let operands = Operands { activation_bytes: query.min(key), ..setting.operands };
                 self.place(at, Setting { operands, ..setting }).work
             }
-            Kind::Heads => self.place(at, setting).work,
+            Kind::Heads => heads_work(at, setting),
             Kind::Experts => Work { bytes: 0.0, ..self.place(at, setting).work },
             _ => return None,
         };
@@ -229,6 +229,23 @@ impl Kind {
     }
 }
 
+/// What attention by shapes does at least.
+fn heads_work(at: &Coordinates, setting: Setting) -> Work {
+    let &[batch, queries, past, heads, kv_heads] = at;
+    let has_keys = !kv_heads.is_nan() || setting.head_size != 0.0;
+    if has_keys && queries.is_nan() {
+        let kv_heads = if kv_heads.is_nan() { setting.kv_heads } else { kv_heads };
+        let tokens = if past.is_nan() { 1.0 } else { past + 1.0 };
+        return heads_call([batch, tokens, heads, kv_heads], setting).decode(setting.types[1].bytes());
+    }
+    heads_place(batch, queries, past, heads, kv_heads, setting).work
+}
+
+fn heads_call([batch, tokens, heads, kv_heads]: [f64; 4], setting: Setting) -> Attention {
+    let Setting { head_size, window, .. } = setting;
+    Attention { batch, tokens, heads, kv_heads, head_size, window }
+}
+
 /// Attention by shapes: a prompt, one token and what is in the cache before it, or several of both.
 fn heads_place(batch: f64, queries: f64, past: f64, heads: f64, kv_heads: f64, setting: Setting) -> Place {
     let before = if past.is_nan() { 0.0 } else { past };
@@ -247,8 +264,8 @@ fn heads_place(batch: f64, queries: f64, past: f64, heads: f64, kv_heads: f64, s
         };
     }
     let key_heads = if kv_heads.is_nan() { setting.kv_heads } else { kv_heads };
-    let Setting { head_size, window, types: [_, cache], .. } = setting;
-    let call = Attention { batch, tokens: before + new, heads, kv_heads: key_heads, head_size, window };
+    let Setting { types: [_, cache], .. } = setting;
+    let call = heads_call([batch, before + new, heads, key_heads], setting);
     match (queries.is_nan(), past.is_nan()) {
         (false, true) => Place::prefill(call),
         (true, _) => Place::decode(Attention { tokens: before, ..call }, cache.bytes()),
