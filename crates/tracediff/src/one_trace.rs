@@ -61,7 +61,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
         return Err(Error::NoKernels { path: trace.path.clone() });
     };
     trace.require_phase(selection.phase)?;
-    let view = View::new(timeline, selection);
+    let view = View::new(timeline, facts, selection);
     let sums = Sums::new(trace, facts, &view);
     let mut parts = TimeParts::default();
     let (mut unknown, mut busy) = (0, 0);
@@ -154,6 +154,7 @@ fn step(trace: &Trace, facts: &Facts, timeline: &Timeline, number: usize, sums: 
 /// The windows that are looked at, and where each lies.
 pub(crate) struct View<'a> {
     timeline: &'a Timeline,
+    facts: &'a Facts,
     /// Numbers of windows, by device and time.
     chosen: Vec<usize>,
     is_chosen: Vec<bool>,
@@ -161,7 +162,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(timeline: &'a Timeline, selection: &Selection) -> View<'a> {
+    fn new(timeline: &'a Timeline, facts: &'a Facts, selection: &Selection) -> View<'a> {
         let windows = &timeline.windows;
         let mut has_passes = vec![false; timeline.devices.len()];
         for window in windows.iter().filter(|window| window.pass.is_some()) {
@@ -176,15 +177,18 @@ impl<'a> View<'a> {
         }
         let mut is_chosen = vec![false; windows.len()];
         chosen.iter().for_each(|number| is_chosen[*number] = true);
-        View { timeline, chosen, is_chosen, has_passes }
+        View { timeline, facts, chosen, is_chosen, has_passes }
     }
 
-    /// The number of the chosen window that an event of a device lies in.
-    fn at(&self, device: u32, start: Picoseconds) -> Option<usize> {
-        let windows = &self.timeline.windows;
-        let behind = windows.partition_point(|window| (window.device, window.start) <= (device, start));
-        let number = behind.checked_sub(1)?;
-        (windows[number].device == device && self.is_chosen[number]).then_some(number)
+    /// The number of the chosen window that a kernel lies in.
+    fn of_kernel(&self, kernel: usize) -> Option<usize> {
+        self.chosen_window(*self.facts.window_of.get(kernel)?)
+    }
+
+    /// A number of a window, where that is chosen.
+    fn chosen_window(&self, number: u32) -> Option<usize> {
+        let number = number as usize;
+        self.is_chosen.get(number).copied().unwrap_or(false).then_some(number)
     }
 
     fn step_count(&self) -> u64 {

@@ -25,17 +25,18 @@ pub(super) struct Replays {
 impl Replays {
     pub(super) fn new(trace: &Prepared) -> Replays {
         let mut rows: Vec<u32> = trace.kernels.iter().copied().filter(|at| trace.of_graph(*at)).collect();
-        let mut first: FxHashMap<u32, (i128, u32)> = FxHashMap::default();
-        for at in &rows {
-            let key = (trace.row(*at).start, *at);
-            let launch = trace.launch_index(*at).unwrap_or_default();
-            first.entry(launch).and_modify(|first| *first = key.min(*first)).or_insert(key);
-        }
-        rows.sort_by_cached_key(|at| {
-            let launch = trace.launch_index(*at).unwrap_or_default();
-            (first[&launch], trace.row(*at).start, *at)
-        });
         let launch = |at: &u32| trace.launch_index(*at);
+        let time = |at: &u32| (trace.row(*at).start, *at);
+        // A replay stands where its first kernel does.
+        let mut first: FxHashMap<Option<u32>, u32> = FxHashMap::default();
+        for at in &rows {
+            let first = first.entry(launch(at)).or_insert(*at);
+            *first = std::cmp::min_by_key(*first, *at, time);
+        }
+        let key = |at: &u32| (time(&first[&launch(at)]), time(at));
+        if !rows.is_sorted_by_key(key) {
+            rows.sort_unstable_by_key(key);
+        }
         let mut ends: Vec<usize> = (1..rows.len()).filter(|at| launch(&rows[*at]) != launch(&rows[*at - 1])).collect();
         if !rows.is_empty() {
             ends.push(rows.len());

@@ -25,6 +25,8 @@ pub(crate) struct Prepared {
     pub(crate) by_stream: Vec<u32>,
     /// Kernels that are equal to an earlier row; ascending.
     pub(crate) copies: Vec<u32>,
+    /// Rows by (start, file order), where that is not the file order.
+    by_start: Option<Vec<u32>>,
     /// The facts about each distinct name.
     names: Vec<NameFacts>,
     /// Sum of the durations of all kernels.
@@ -85,9 +87,10 @@ impl Prepared {
                 let row = &rows[*at as usize];
                 (row.stream, row.start, *at)
             });
-            (by_stream, copies(rows))
+            let by_start = by_start(rows);
+            (by_stream, copies(rows, by_start.as_deref()), by_start)
         };
-        let ((by_stream, copies), launches) = both(rows.len(), sorted, || launches(&columns));
+        let ((by_stream, copies, by_start), launches) = both(rows.len(), sorted, || launches(&columns));
         let names: Vec<NameFacts> =
             (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
         let hip = columns.calls.iter().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
@@ -95,6 +98,7 @@ impl Prepared {
         Prepared {
             launches,
             copies,
+            by_start,
             kernel_time: kernels.iter().map(|at| rows[*at as usize].time()).sum(),
             kernels,
             by_stream,
@@ -113,6 +117,11 @@ impl Prepared {
 
     pub(crate) fn rows(&self) -> &[Row] {
         &self.columns.rows
+    }
+
+    /// All rows by (start, file order).
+    pub(crate) fn by_start(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.rows().len()).map(|place| self.by_start.as_ref().map_or(place as u32, |order| order[place]))
     }
 
     pub(crate) fn name(&self, id: NameId) -> &str {
@@ -184,16 +193,41 @@ fn launches(columns: &Columns) -> Vec<u32> {
     columns.rows.iter().map(|row| if row.correlation.is_there() { launch(row) } else { NONE }).collect()
 }
 
-/// Rows equal in start, duration, name, device, stream and correlation to an earlier one.
-fn copies(rows: &[Row]) -> Vec<u32> {
+/// Rows by (start, file order); nothing where that is the file order.
+fn by_start(rows: &[Row]) -> Option<Vec<u32>> {
+    if rows.is_sorted_by_key(|row| row.start) {
+        return None;
+    }
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    order.sort_unstable_by_key(|at| (rows[*at as usize].start, *at));
+    Some(order)
+}
+
+/// Rows equal in start, duration, name, device, stream and correlation to an earlier one; `order` has them by start where that is
+/// not the file order.
+fn copies(rows: &[Row], order: Option<&[u32]>) -> Vec<u32> {
     let key = |at: &u32| {
         let row = &rows[*at as usize];
-        (row.start, row.stream, row.duration, row.name, row.correlation)
+        (row.stream, row.duration, row.name, row.correlation)
     };
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    order.sort_unstable_by_key(|at| (key(at), *at));
-    let mut copies: Vec<u32> =
-        order.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1])).map(|pair| pair[1]).collect();
+    let row = |place: usize| order.map_or(place as u32, |order| order[place]);
+    let start = |place: usize| rows[row(place) as usize].start;
+    let mut copies: Vec<u32> = Vec::new();
+    let mut together: Vec<u32> = Vec::new();
+    let mut place = 0;
+    while place < rows.len() {
+        let from = place;
+        while place < rows.len() && start(place) == start(from) {
+            place += 1;
+        }
+        // Few start at one time.
+        if place - from > 1 {
+            together.clear();
+            together.extend((from..place).map(row));
+            together.sort_unstable_by_key(|at| (key(at), *at));
+            copies.extend(together.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1])).map(|pair| pair[1]));
+        }
+    }
     copies.sort_unstable();
     copies
 }

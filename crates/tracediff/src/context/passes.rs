@@ -217,25 +217,28 @@ impl<'a> PassFinder<'a> {
             let (kernels, copies) = (vec![all; kernels.len()], vec![all; copies.len()]);
             return Found { kernels, copies, is_lead: Vec::new(), is_lead_copy: Vec::new() };
         }
-        let events: Vec<Event> = kernels.iter().map(Event::from).chain(copies.iter().map(Event::from)).collect();
-        let mut owners: Vec<Option<u32>> = Vec::with_capacity(events.len());
-        let mut launched = Vec::with_capacity(events.len());
-        // Neighbours in the file mostly share their launch.
+        let events = || kernels.iter().map(Event::from).chain(copies.iter().map(Event::from));
+        let count = kernels.len() + copies.len();
+        let mut owners: Vec<Option<u32>> = Vec::with_capacity(count);
+        let mut launched = Vec::with_capacity(count);
+        let by_launch = self.boundaries == Boundaries::Launch;
+        // Neighbours in the file mostly share their launch, and what is launched once has one owner.
         let mut last = None;
-        for event in &events {
-            let launch = match last {
-                Some((correlation, launch)) if correlation == event.correlation => launch,
-                _ => self.launches.with(event.correlation),
+        for event in events() {
+            let same = last.filter(|(correlation, _, _)| *correlation == event.correlation);
+            let launch = same.map_or_else(|| self.launches.with(event.correlation), |(_, launch, _)| launch);
+            let owner = match same {
+                Some((_, _, owner)) if by_launch => owner,
+                _ => self.owner_of(&event, launch),
             };
-            last = Some((event.correlation, launch));
-            owners.push(self.owner_of(event, launch));
+            last = Some((event.correlation, launch, owner));
+            owners.push(owner);
             launched.push(launch.is_some());
         }
-        let windows = DeviceWindows::new(&events, &owners);
-        let by_launch = self.boundaries == Boundaries::Launch;
+        let windows = DeviceWindows::new(events(), &owners);
         let by_window = by_launch || self.rows.is_some();
-        let is_lead = windows.leads(&events, by_launch.then_some(&launched));
-        let pass = |(at, event): (usize, &Event)| {
+        let is_lead = windows.leads(events(), by_launch.then_some(&launched));
+        let pass = |(at, event): (usize, Event)| {
             let window = match owners[at] {
                 Some(window) => Some(window),
                 None if launched[at] || is_lead[at] => None,
@@ -245,7 +248,7 @@ impl<'a> PassFinder<'a> {
             };
             window.map_or(KernelPass::OUTSIDE, |pass| KernelPass { pass, phase: self.phase(pass) })
         };
-        let mut of_kernels: Vec<KernelPass> = events.iter().enumerate().map(pass).collect();
+        let mut of_kernels: Vec<KernelPass> = events().enumerate().map(pass).collect();
         let of_copies = of_kernels.split_off(kernels.len());
         let mut is_lead = if is_lead.contains(&true) { is_lead } else { Vec::new() };
         let is_lead_copy = is_lead.split_off(kernels.len().min(is_lead.len()));
@@ -301,13 +304,21 @@ struct DeviceWindows {
 
 impl DeviceWindows {
     /// From the first event that each step owns.
-    fn new(events: &[Event], owners: &[Option<u32>]) -> DeviceWindows {
-        let devices = events.iter().map(|event| event.device as usize + 1).max().unwrap_or(0);
+    fn new(events: impl Iterator<Item = Event> + Clone, owners: &[Option<u32>]) -> DeviceWindows {
+        let devices = events.clone().map(|event| event.device as usize + 1).max().unwrap_or(0);
         let mut first: Vec<std::collections::BTreeMap<u32, Picoseconds>> = vec![Default::default(); devices];
-        for (event, owner) in events.iter().zip(owners) {
+        // Neighbours mostly share their owner and follow each other in time.
+        let mut last = None;
+        for (event, owner) in events.zip(owners) {
             let Some(owner) = owner else { continue };
+            if last
+                .is_some_and(|(device, known, start)| (device, known) == (event.device, *owner) && start <= event.start)
+            {
+                continue;
+            }
             let start = first[event.device as usize].entry(*owner).or_insert(event.start);
             *start = event.start.min(*start);
+            last = Some((event.device, *owner, *start));
         }
         let sorted = |first: std::collections::BTreeMap<u32, Picoseconds>| {
             let mut starts: Vec<(Picoseconds, u32)> = first.into_iter().map(|(step, start)| (start, step)).collect();
@@ -325,18 +336,18 @@ impl DeviceWindows {
     }
 
     /// Which events belong to the lead. `launched` says which have a launch, where launches own them.
-    fn leads(&self, events: &[Event], launched: Option<&Vec<bool>>) -> Vec<bool> {
-        let streams = events.iter().map(|event| event.stream as usize + 1).max().unwrap_or(0);
+    fn leads(&self, events: impl Iterator<Item = Event> + Clone, launched: Option<&Vec<bool>>) -> Vec<bool> {
+        let streams = events.clone().map(|event| event.stream as usize + 1).max().unwrap_or(0);
         let mut first_launched = vec![None::<Picoseconds>; streams];
-        for (event, _) in events.iter().zip(launched.into_iter().flatten()).filter(|(_, launched)| **launched) {
+        for (event, _) in events.clone().zip(launched.into_iter().flatten()).filter(|(_, launched)| **launched) {
             let first = &mut first_launched[event.stream as usize];
             *first = Some(first.map_or(event.start, |first| first.min(event.start)));
         }
-        let is_lead = |(at, event): (usize, &Event)| {
+        let is_lead = |(at, event): (usize, Event)| {
             let Some((start, _)) = self.starts[event.device as usize].first() else { return false };
             let before = || first_launched[event.stream as usize].is_none_or(|first| event.start < first);
             event.start < *start || launched.is_some_and(|launched| !launched[at]) && before()
         };
-        events.iter().enumerate().map(is_lead).collect()
+        events.enumerate().map(is_lead).collect()
     }
 }

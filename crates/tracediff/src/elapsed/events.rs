@@ -82,7 +82,7 @@ impl Events<'_> {
                     device: kernel.device,
                     pass: passes[at],
                     kind: kinds[set][classes.groups[classes.of_kernels[at] as usize].operation as usize],
-                    launch_end: self.launches.end(kernel.correlation),
+                    launch: kernel.correlation,
                     name: kernel.name,
                     is_lead: set > 0,
                 }
@@ -95,7 +95,7 @@ impl Events<'_> {
                     device: copy.device,
                     pass: self.copy_passes[at],
                     kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
-                    launch_end: self.launches.end(copy.correlation),
+                    launch: copy.correlation,
                     name: NO_NAME,
                     is_lead: self.lead_copies.get(at).copied().unwrap_or(false),
                 }

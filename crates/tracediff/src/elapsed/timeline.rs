@@ -7,6 +7,7 @@ use crate::context::OUTSIDE;
 use crate::context::passes::KernelPass;
 use crate::copies::CopyKind;
 use crate::device::CutWindows;
+use crate::id::Id;
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Basis, Phase};
 use crate::time::Picoseconds;
@@ -136,8 +137,8 @@ pub(crate) struct Activity {
     pub(crate) device: u32,
     pub(crate) pass: KernelPass,
     pub(crate) kind: ActivityKind,
-    /// End of the call that launched it.
-    pub(crate) launch_end: Option<Picoseconds>,
+    /// Correlation id of the call that launched it.
+    pub(crate) launch: Id,
     /// Name of a kernel; copies have none here.
     pub(crate) name: NameId,
     /// Whether it belongs to the lead: in no count.
@@ -163,7 +164,8 @@ impl Timeline {
         let (mut all, mut pieces) = (Vec::new(), events.pieces.then(Vec::new));
         for (device, order) in events.by_device(devices.len()).into_iter().enumerate() {
             let activities = order.iter().map(|number| events.activity(*number, &kinds));
-            all.extend(split(activities, families.len(), &ends(device), pieces.as_mut()));
+            let launch_end = |launch| events.launches.end(launch);
+            all.extend(split(activities, families.len(), &ends(device), launch_end, pieces.as_mut()));
         }
         let pieces = pieces.unwrap_or_default();
         Timeline { windows: all, families, devices, basis, incomplete: events.incomplete.clone(), pieces }
@@ -171,17 +173,18 @@ impl Timeline {
 }
 
 /// The windows of one device, of what it did by start; those of a cut trace also end at `ends`. What the device did joins
-/// `pieces`.
+/// `pieces`. `launch_end` says when a launch had ended; it is asked where the device stood still.
 pub(crate) fn split(
     activities: impl Iterator<Item = Activity> + Clone,
     families: usize,
     ends: &[Picoseconds],
+    launch_end: impl Fn(Id) -> Option<Picoseconds>,
     mut pieces: Option<&mut Vec<Piece>>,
 ) -> Vec<Window> {
-    let Some(end_of_all) = activities.clone().map(|activity| activity.end).max() else { return Vec::new() };
-    let mut windows = windows(activities.clone(), end_of_all, families, ends);
-    own_times(activities.clone(), &mut windows);
+    let mut windows = windows(activities.clone(), families, ends);
+    let Some(end_of_all) = windows.last().map(|last| last.end) else { return windows };
     let mut sweep = Sweep::default();
+    let mut owner = Owner::default();
     let mut activities = activities.peekable();
     let mut begin_together = |group: &mut Vec<Activity>| {
         group.clear();
@@ -199,11 +202,12 @@ pub(crate) fn split(
         while windows.get(at + 1).is_some_and(|next| next.start <= start) {
             at += 1;
         }
+        group.iter().for_each(|activity| owner.begin(activity, &mut windows[at..]));
         let window = &mut windows[at];
         group.iter().for_each(|activity| sweep.begin(activity, window));
         begin_together(&mut next);
         let end = next.first().map_or(end_of_all, |next| next.start);
-        let parts = sweep.split(start, end, &next, window);
+        let parts = sweep.split(start, end, &next, &launch_end, window);
         if let Some(pieces) = &mut pieces {
             note(pieces, device, start, parts);
         }
@@ -213,16 +217,13 @@ pub(crate) fn split(
 }
 
 /// Windows of no content yet: what lies before the first pass, then each pass from its first event to that of the next.
-fn windows(
-    activities: impl Iterator<Item = Activity> + Clone,
-    end: Picoseconds,
-    families: usize,
-    ends: &[Picoseconds],
-) -> Vec<Window> {
+fn windows(activities: impl Iterator<Item = Activity> + Clone, families: usize, ends: &[Picoseconds]) -> Vec<Window> {
     let Some(first) = activities.clone().next() else { return Vec::new() };
     let mut starts: Vec<(Picoseconds, u32, Option<Phase>)> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
+    let mut end = first.end;
     for activity in activities {
+        end = end.max(activity.end);
         let KernelPass { pass, phase } = activity.pass;
         // Neighbours mostly share their pass.
         if pass != OUTSIDE && starts.last().is_none_or(|last| last.1 != pass) && seen.insert(pass) {
@@ -263,20 +264,26 @@ fn windows(
 }
 
 /// Gives each instant of computation to the kernel that started first.
-fn own_times(activities: impl Iterator<Item = Activity>, windows: &mut [Window]) {
-    let mut cursor = Picoseconds::MIN;
-    let mut at = 0;
-    for activity in activities {
-        let ActivityKind::Compute(family) = activity.kind else { continue };
-        let mut from = activity.start.max(cursor);
+struct Owner {
+    until: Picoseconds,
+}
+
+impl Default for Owner {
+    fn default() -> Self {
+        Owner { until: Picoseconds::MIN }
+    }
+}
+
+impl Owner {
+    /// Takes what begins, by start; `windows` are those from its start on.
+    fn begin(&mut self, activity: &Activity, windows: &mut [Window]) {
+        let ActivityKind::Compute(family) = activity.kind else { return };
+        let mut from = activity.start.max(self.until);
         if activity.end <= from {
-            continue;
+            return;
         }
-        cursor = activity.end;
-        while windows.get(at + 1).is_some_and(|next| next.start <= from) {
-            at += 1;
-        }
-        for window in &mut windows[at..] {
+        self.until = activity.end;
+        for window in windows {
             let to = window.end.min(activity.end);
             window.own[family as usize] += (to - from).max(0);
             from = from.max(to);
@@ -332,7 +339,14 @@ impl Sweep {
     }
 
     /// Splits the time up to the next start of an event; `next` are the events that start there.
-    fn split(&mut self, start: Picoseconds, end: Picoseconds, next: &[Activity], window: &mut Window) -> TimeParts {
+    fn split(
+        &mut self,
+        start: Picoseconds,
+        end: Picoseconds,
+        next: &[Activity],
+        launch_end: impl Fn(Id) -> Option<Picoseconds>,
+        window: &mut Window,
+    ) -> TimeParts {
         let compute = self.compute_until.clamp(start, end);
         let communication = self.communication_until.clamp(compute, end);
         let copies = self.copies_until.clamp(communication, end);
@@ -343,16 +357,21 @@ impl Sweep {
             at = until;
         }
         self.copies.retain(|(until, _)| *until > end);
-        let gap = end - copies;
-        let launched = next.iter().filter_map(|activity| activity.launch_end).min();
-        let late = launched.map_or(0, |launched| (launched.min(end) - copies).max(0));
-        let parts = TimeParts {
+        let busy = TimeParts {
             compute: compute - start,
             exposed_communication: communication - compute,
             exposed_copies: copies - communication,
-            host_late: late,
-            device_idle: gap - late,
+            ..TimeParts::default()
         };
+        let gap = end - copies;
+        if gap == 0 {
+            window.parts.add(&busy);
+            return busy;
+        }
+        let launch_ends = || next.iter().filter_map(|activity| Some((activity, launch_end(activity.launch)?)));
+        let launched = launch_ends().map(|(_, end)| end).min();
+        let late = launched.map_or(0, |launched| (launched.min(end) - copies).max(0));
+        let parts = TimeParts { host_late: late, device_idle: gap - late, ..busy };
         window.parts.add(&parts);
         if end == window.end {
             window.late_behind += late;
@@ -364,10 +383,9 @@ impl Sweep {
             window.unknown_launch += gap;
         }
         if 2 * gap > window.length()
-            && let Some(activity) =
-                next.iter().find(|activity| activity.launch_end.is_some_and(|end| end <= copies + gap / 2))
+            && let Some((activity, launched)) = launch_ends().find(|(_, launched)| *launched <= copies + gap / 2)
         {
-            let launched_before = activity.start - activity.launch_end.unwrap_or(activity.start);
+            let launched_before = activity.start - launched;
             window.large_gap = Some(Gap { length: gap, name: activity.name, launched_before });
         }
         parts

@@ -21,7 +21,7 @@ pub fn piece(trace: &Trace, selection: &Selection) -> Result<Option<Piece>, Erro
     if matches!(trace.boundaries, Boundaries::Whole | Boundaries::Repetition) {
         return Ok(None);
     }
-    let view = View::new(timeline, selection);
+    let view = View::new(timeline, facts, selection);
     let mut devices = vec![Vec::new(); timeline.devices.len()];
     let mut host = Vec::new();
     for number in &view.chosen {

@@ -10,7 +10,7 @@ use crate::context::OUTSIDE;
 use crate::context::classes::Classes;
 use crate::context::launches::{Launches, NO_LAUNCH};
 use crate::context::passes::{Boundaries, KernelPass, PassFinder};
-use crate::elapsed::timeline::Timeline;
+use crate::elapsed::timeline::{Timeline, Window};
 use crate::lead::Lead;
 use crate::time::Picoseconds;
 use perfdb_trace::profile::Mark;
@@ -26,8 +26,8 @@ pub(crate) struct HostStep {
 /// A copy that is counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountedCopy {
-    pub(crate) device: u32,
-    pub(crate) start: Picoseconds,
+    /// Number of the window that it starts in, or [`NO_WINDOW`].
+    pub(crate) window: u32,
     pub(crate) duration: Picoseconds,
 }
 
@@ -52,6 +52,8 @@ pub(crate) struct Facts {
     pub(crate) classes: Vec<String>,
     /// Own time per class, beside the windows of the timeline.
     pub(crate) own: Vec<Vec<Picoseconds>>,
+    /// Per kernel the number of the window that it starts in, or [`NO_WINDOW`].
+    pub(crate) window_of: Vec<u32>,
     pub(crate) copies: Vec<CountedCopy>,
     pub(crate) unlaunched: Unlaunched,
     pub(crate) shaped: Shaped,
@@ -80,13 +82,15 @@ pub(crate) struct Sources<'a> {
 impl Facts {
     pub(crate) fn new(sources: &Sources<'_>) -> Facts {
         let (classes, own) = own_times(sources);
+        let mut at = WindowAt::new(sources.timeline);
         Facts {
             kind: sources.columns.written_by.map_or("gpu-trace", perfdb_trace::profile::Kind::name),
             steps: steps(sources),
             first_launch: first_launches(sources),
             classes,
             own,
-            copies: copies(sources),
+            window_of: sources.kernels.iter().map(|kernel| at.number(kernel.device, kernel.start)).collect(),
+            copies: copies(sources, &mut at),
             unlaunched: unlaunched(sources),
             graphs: graphs(sources),
             shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
@@ -145,10 +149,10 @@ fn first_launches(sources: &Sources<'_>) -> FxHashMap<(u32, u32), Picoseconds> {
     first
 }
 
-fn copies(sources: &Sources<'_>) -> Vec<CountedCopy> {
+fn copies(sources: &Sources<'_>, at: &mut WindowAt<'_>) -> Vec<CountedCopy> {
     let is_lead = |at: usize| sources.lead_copies.get(at).copied().unwrap_or(false);
     let all = sources.columns.copies.iter().enumerate().filter(|(at, _)| !is_lead(*at));
-    all.map(|(_, copy)| CountedCopy { device: copy.device, start: copy.start, duration: copy.duration }).collect()
+    all.map(|(_, copy)| CountedCopy { window: at.number(copy.device, copy.start), duration: copy.duration }).collect()
 }
 
 fn unlaunched(sources: &Sources<'_>) -> Unlaunched {
@@ -164,6 +168,38 @@ fn unlaunched(sources: &Sources<'_>) -> Unlaunched {
     found
 }
 
+/// No window.
+pub(crate) const NO_WINDOW: u32 = u32::MAX;
+
+/// Finds the window that a time lies in. What is asked for mostly follows what was asked for before.
+struct WindowAt<'a> {
+    windows: &'a [Window],
+    last: usize,
+}
+
+impl<'a> WindowAt<'a> {
+    fn new(timeline: &'a Timeline) -> WindowAt<'a> {
+        WindowAt { windows: &timeline.windows, last: 0 }
+    }
+
+    /// The number of the last window of a device that begins at that time or before; [`NO_WINDOW`] where none does.
+    fn number(&mut self, device: u32, time: Picoseconds) -> u32 {
+        let begins = |window: &Window| (window.device, window.start) <= (device, time);
+        let here = |at: usize| {
+            self.windows.get(at).is_some_and(|window| window.device == device && window.start <= time)
+                && !self.windows.get(at + 1).is_some_and(begins)
+        };
+        let found = [self.last, self.last + 1].into_iter().find(|at| here(*at));
+        let found = found.or_else(|| {
+            let at = self.windows.partition_point(begins).checked_sub(1)?;
+            (self.windows[at].device == device).then_some(at)
+        });
+        let Some(at) = found else { return NO_WINDOW };
+        self.last = at;
+        at as u32
+    }
+}
+
 /// Names of classes, and for each window of the timeline the own time of each.
 fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
     let mut names = sources.classes.operations.clone();
@@ -176,43 +212,50 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
     let of_lead: Vec<u32> = sources.lead_classes.operations.iter().map(&mut number).collect();
     let of_all: Vec<u32> = sources.classes.operations.iter().map(&mut number).collect();
     let communicates: Vec<bool> = names.iter().map(|name| COLLECTIVES.contains(&name.as_str())).collect();
-    let mut by_device: Vec<Vec<Span>> = vec![Vec::new(); sources.timeline.devices.len()];
-    let sets = [
-        (sources.kernels, sources.classes, &of_all),
-        (sources.lead.kernels.as_slice(), sources.lead_classes, &of_lead),
-    ];
-    for (kernels, classes, numbers) in sets {
-        for (kernel, group) in kernels.iter().zip(&classes.of_kernels) {
-            let class = numbers[classes.groups[*group as usize].operation as usize];
-            by_device[kernel.device as usize].push(Span {
-                start: kernel.start,
-                end: kernel.end(),
-                order: kernel.index,
-                class,
-                communicates: communicates[class as usize],
-            });
-        }
+    // Kernels by number, the lead behind the others: they are looked at where they lie.
+    let kernel = |number: u32| -> (&Kernel, u32) {
+        let number = number as usize;
+        let (kernel, classes, of_class, at) = match sources.kernels.get(number) {
+            Some(kernel) => (kernel, sources.classes, &of_all, number),
+            None => {
+                let at = number - sources.kernels.len();
+                (&sources.lead.kernels[at], sources.lead_classes, &of_lead, at)
+            }
+        };
+        (kernel, of_class[classes.groups[classes.of_kernels[at] as usize].operation as usize])
+    };
+    let span = |number: u32| {
+        let (kernel, class) = kernel(number);
+        let communicates = communicates[class as usize];
+        Span { start: kernel.start, end: kernel.end(), class, communicates }
+    };
+    let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); sources.timeline.devices.len()];
+    for (kernel, number) in sources.kernels.iter().chain(&sources.lead.kernels).zip(0..) {
+        by_device[kernel.device as usize].push(number);
     }
     let windows = &sources.timeline.windows;
+    let mut at = WindowAt::new(sources.timeline);
     let mut own = vec![vec![0; names.len()]; windows.len()];
-    for (device, spans) in by_device.iter_mut().enumerate() {
-        // Windows of a device stand together, by time.
-        let first = windows.partition_point(|window| (window.device as usize) < device);
-        let behind = windows.partition_point(|window| (window.device as usize) <= device);
-        each_owned(spans, |piece| {
-            let at = windows[first..behind].partition_point(|window| window.start <= piece.start);
+    for (device, mut order) in by_device.into_iter().enumerate() {
+        let by_start = |number: &u32| {
+            let (kernel, _) = kernel(*number);
+            (kernel.start, kernel.index)
+        };
+        if !order.is_sorted_by_key(by_start) {
+            order.sort_unstable_by_key(by_start);
+        }
+        each_owned(&order, span, |piece| {
             let mut from = piece.start;
-            for number in first + at.saturating_sub(1)..behind {
-                let to = windows[number].end.min(piece.end);
-                own[number][piece.class as usize] += (to - from).max(0);
+            let number = at.number(device as u32, piece.start) as usize;
+            for (window, own) in windows.iter().zip(&mut own).skip(number) {
+                let to = window.end.min(piece.end);
+                own[piece.class as usize] += (to - from).max(0);
                 from = from.max(to);
                 if from >= piece.end {
                     break;
                 }
             }
         });
-        // The next device does not need them.
-        *spans = Vec::new();
     }
     (names, own)
 }

@@ -18,7 +18,7 @@ pub(super) fn of(trace: &Trace, view: &View<'_>) -> Option<LayersRow> {
     let mut families: FxHashMap<&'static str, (Sum, FxHashMap<NameId, Picoseconds>)> = FxHashMap::default();
     let (mut inside, mut between) = (0, 0);
     for (at, kernel) in trace.kernels.iter().enumerate() {
-        if view.at(kernel.device, kernel.start).is_none() {
+        if view.of_kernel(at).is_none() {
             continue;
         }
         if trace.contexts[at].layer == OUTSIDE {

@@ -51,7 +51,7 @@ pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devi
     let is_small: Vec<bool> = trace.operations.iter().map(|class| SMALL.contains(&class.as_str())).collect();
     let (mut all, mut without, mut all_small) = (0, 0, 0);
     for (at, kernel) in trace.kernels.iter().enumerate() {
-        if view.at(kernel.device, kernel.start).is_none() {
+        if view.of_kernel(at).is_none() {
             continue;
         }
         all += kernel.duration;

@@ -10,8 +10,6 @@ use crate::time::Picoseconds;
 pub(super) struct Span {
     pub(super) start: Picoseconds,
     pub(super) end: Picoseconds,
-    /// Position in the file, which decides between equal starts.
-    pub(super) order: u32,
     pub(super) class: u32,
     pub(super) communicates: bool,
 }
@@ -24,13 +22,14 @@ pub(super) struct Owned {
     pub(super) class: u32,
 }
 
-/// Tells who owns the busy time of a device: what collectives own by start, and what others own by start.
-pub(super) fn each_owned(spans: &mut [Span], mut tell: impl FnMut(Owned)) {
-    spans.sort_unstable_by_key(|span| (span.start, span.order));
-    let mut computing = first_come(spans, false);
+/// Tells who owns the busy time of a device: what collectives own by start, and what others own by start. `order` has the
+/// numbers of the kernels by start.
+pub(super) fn each_owned(order: &[u32], span: impl Fn(u32) -> Span, mut tell: impl FnMut(Owned)) {
+    let first_come = |communicates| first_come(order, &span, communicates);
+    let mut computing = first_come(false);
     // What covers the collective that is looked at, and may cover the next one.
     let mut covers: VecDeque<Owned> = VecDeque::new();
-    for piece in first_come(spans, true) {
+    for piece in first_come(true) {
         let mut from = piece.start;
         while covers.front().is_some_and(|cover| cover.end <= from) {
             covers.pop_front();
@@ -49,19 +48,21 @@ pub(super) fn each_owned(spans: &mut [Span], mut tell: impl FnMut(Owned)) {
             tell(Owned { start: from, end: piece.end, class: piece.class });
         }
     }
-    first_come(spans, false).for_each(tell);
+    first_come(false).for_each(tell);
 }
 
 /// Pieces of those that communicate, or of those that do not; they do not overlap, and stand by start.
-fn first_come(spans: &[Span], communicates: bool) -> impl Iterator<Item = Owned> + '_ {
+fn first_come(order: &[u32], span: impl Fn(u32) -> Span, communicates: bool) -> impl Iterator<Item = Owned> {
     let mut until = Picoseconds::MIN;
-    spans.iter().filter(move |span| span.communicates == communicates).filter_map(move |span| {
-        let start = span.start.max(until);
-        (span.end > start).then(|| {
-            until = span.end;
-            Owned { start, end: span.end, class: span.class }
-        })
-    })
+    order.iter().map(move |number| span(*number)).filter(move |span| span.communicates == communicates).filter_map(
+        move |span| {
+            let start = span.start.max(until);
+            (span.end > start).then(|| {
+                until = span.end;
+                Owned { start, end: span.end, class: span.class }
+            })
+        },
+    )
 }
 
 #[cfg(test)]
@@ -70,10 +71,10 @@ mod tests {
 
     #[test]
     fn collectives_own_what_no_kernel_covers() {
-        let span = |start, end, class| Span { start, end, order: 0, class, communicates: class == 9 };
-        let mut spans = [span(10, 20, 1), span(0, 40, 9), span(15, 30, 2), span(35, 50, 9)];
+        let span = |start, end, class| Span { start, end, class, communicates: class == 9 };
+        let spans = [span(0, 40, 9), span(10, 20, 1), span(15, 30, 2), span(35, 50, 9)];
         let mut found = Vec::new();
-        each_owned(&mut spans, |piece| found.push(piece));
+        each_owned(&[0, 1, 2, 3], |number| spans[number as usize], |piece| found.push(piece));
         found.sort_by_key(|piece| piece.start);
         let piece = |start, end, class| Owned { start, end, class };
         let wanted = [piece(0, 10, 9), piece(10, 20, 1), piece(20, 30, 2), piece(30, 40, 9), piece(40, 50, 9)];

@@ -33,14 +33,14 @@ impl Sums {
             of_windows: vec![(0, 0); facts.own.len()],
         };
         for (at, kernel) in trace.kernels.iter().enumerate() {
-            let Some(window) = view.at(kernel.device, kernel.start) else { continue };
+            let Some(window) = view.of_kernel(at) else { continue };
             sums.of_windows[window].0 += 1;
             sums.kernels.add(kernel.duration);
             sums.names.entry(kernel.name).or_default().add(kernel.duration);
             sums.classes[trace.operation(at) as usize].add(kernel.duration);
         }
         for copy in &facts.copies {
-            let Some(window) = view.at(copy.device, copy.start) else { continue };
+            let Some(window) = view.chosen_window(copy.window) else { continue };
             sums.of_windows[window].1 += 1;
             sums.copies.add(copy.duration);
         }

@@ -55,7 +55,7 @@ pub fn tracks(trace: &Trace, selection: &Selection) -> Result<Vec<DeviceTracks>,
         return Err(Error::NoKernels { path: trace.path.clone() });
     };
     trace.require_phase(selection.phase)?;
-    let view = View::new(timeline, selection);
+    let view = View::new(timeline, facts, selection);
     let device = |device: &String| DeviceTracks { device: device.clone(), ..DeviceTracks::default() };
     let mut tracks: Vec<DeviceTracks> = timeline.devices.iter().map(device).collect();
     for number in &view.chosen {
@@ -83,8 +83,8 @@ pub fn tracks(trace: &Trace, selection: &Selection) -> Result<Vec<DeviceTracks>,
 /// From the first start to the last end of the kernels of each layer of each step, or to the next one.
 fn layers(trace: &Trace, view: &View<'_>) -> BTreeMap<u32, Vec<Slice>> {
     let mut spans: BTreeMap<(u32, usize, u32), (Picoseconds, Picoseconds)> = BTreeMap::new();
-    for (kernel, context) in trace.kernels.iter().zip(&trace.contexts) {
-        let Some(window) = view.at(kernel.device, kernel.start).filter(|_| context.layer != OUTSIDE) else { continue };
+    for (at, (kernel, context)) in trace.kernels.iter().zip(&trace.contexts).enumerate() {
+        let Some(window) = view.of_kernel(at).filter(|_| context.layer != OUTSIDE) else { continue };
         let span = spans.entry((kernel.device, window, context.layer)).or_insert((kernel.start, kernel.end()));
         *span = (span.0.min(kernel.start), span.1.max(kernel.end()));
     }

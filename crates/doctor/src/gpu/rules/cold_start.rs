@@ -18,9 +18,8 @@ const OF_SPAN: Picoseconds = 20;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let rows = trace.rows();
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    order.sort_unstable_by_key(|at| (trace.row(*at).start, *at));
-    let (Some(first), Some(end)) = (order.first(), rows.iter().map(|row| row.end()).max()) else { return };
+    let mut order = trace.by_start().peekable();
+    let (Some(first), Some(end)) = (order.peek(), rows.iter().map(|row| row.end()).max()) else { return };
     let span = end - trace.row(*first).start;
     let mut known = FxHashSet::default();
     let mut busy_until = trace.row(*first).start;

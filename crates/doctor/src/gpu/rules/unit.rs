@@ -66,10 +66,10 @@ fn median_launch(trace: &Prepared) -> Option<Picoseconds> {
 
 /// 5th percentile of the kernel durations above 0, and their number.
 fn short_kernel(trace: &Prepared) -> (Option<Picoseconds>, usize) {
-    let mut durations: Vec<Picoseconds> =
-        trace.kernel_rows().map(|(_, row)| row.time()).filter(|duration| *duration > 0).collect();
+    let mut durations: Vec<i64> = Vec::with_capacity(trace.kernels.len());
+    durations.extend(trace.kernel_rows().map(|(_, row)| row.duration).filter(|duration| *duration > 0));
     let kernels = durations.len();
-    (if kernels < KERNELS { None } else { percentile(&mut durations, 5) }, kernels)
+    (if kernels < KERNELS { None } else { percentile(&mut durations, 5).map(Picoseconds::from) }, kernels)
 }
 
 /// Whether the shorter kernels are as short as kernels in microseconds are: the 5th percentile, the shortest of a few.

@@ -10,16 +10,23 @@ fn activities() -> impl Strategy<Value = Vec<Activity>> {
         Just(ActivityKind::Copy { kind: CopyKind::HostToDevice, bytes: 7 }),
     ];
     let pass = prop_oneof![Just(OUTSIDE), 0_u32..3];
-    let launch_end = prop::option::of(-5_i128..45);
-    let activity =
-        (0_i128..40, 0_i128..8, kind, pass, launch_end).prop_map(|(start, length, kind, pass, launch_end)| {
-            let pass = KernelPass { pass, phase: None };
-            Activity { start, end: start + length, device: 0, pass, kind, launch_end, name: 0, is_lead: false }
-        });
+    let activity = (0_i128..40, 0_i128..8, kind, pass, launch()).prop_map(|(start, length, kind, pass, launch)| {
+        let pass = KernelPass { pass, phase: None };
+        Activity { start, end: start + length, device: 0, pass, kind, launch, name: 0, is_lead: false }
+    });
     prop::collection::vec(activity, 1..12).prop_map(|mut activities| {
         activities.sort_by_key(|one| one.start);
         activities
     })
+}
+
+/// The id of a launch says when it ended.
+fn launch() -> impl Strategy<Value = Id> {
+    prop::option::of(0_u32..50).prop_map(|launch| launch.map_or(Id::MISSING, Id::of))
+}
+
+fn launch_end(launch: Id) -> Option<Picoseconds> {
+    launch.number().map(|number| Picoseconds::from(number) - 5)
 }
 
 /// What the GPU does at each picosecond, one after the other.
@@ -30,7 +37,8 @@ fn by_instant(activities: &[Activity], window: &Window) -> TimeParts {
             activities.iter().any(|one| wanted(&one.kind) && one.start <= instant && instant < one.end)
         };
         let next = activities.iter().map(|one| one.start).filter(|start| *start > instant).min();
-        let launch_end = activities.iter().filter(|one| Some(one.start) == next).filter_map(|one| one.launch_end).min();
+        let launched = activities.iter().filter(|one| Some(one.start) == next);
+        let launch_end = launched.filter_map(|one| launch_end(one.launch)).min();
         let part = if running(|kind| matches!(kind, ActivityKind::Compute(_))) {
             &mut parts.compute
         } else if running(|kind| matches!(kind, ActivityKind::Communication)) {
@@ -52,7 +60,7 @@ proptest! {
 
     #[test]
     fn parts_are_those_of_every_instant(activities in activities()) {
-        let windows = split(activities.iter().copied(), FAMILIES, &[], None);
+        let windows = split(activities.iter().copied(), FAMILIES, &[], launch_end, None);
         let first = activities.iter().map(|one| one.start).min().unwrap();
         let last = activities.iter().map(|one| one.end).max().unwrap();
         // Windows are the whole, one behind the other.
@@ -75,12 +83,12 @@ proptest! {
     }
 
     #[test]
-    fn launches_move_idle_time_only(activities in activities(), launch_end in prop::option::of(-5_i128..45)) {
+    fn launches_move_idle_time_only(activities in activities(), launch in launch()) {
         let busy = |activities: Vec<Activity>| -> Vec<_> {
-            let parts = split(activities.into_iter(), FAMILIES, &[], None).into_iter().map(|window| window.parts);
+            let parts = split(activities.into_iter(), FAMILIES, &[], launch_end, None).into_iter().map(|window| window.parts);
             parts.map(|parts| (parts.compute, parts.exposed_communication, parts.exposed_copies, parts.total())).collect()
         };
-        let moved = activities.iter().map(|one| Activity { launch_end, ..*one }).collect();
+        let moved = activities.iter().map(|one| Activity { launch, ..*one }).collect();
         prop_assert_eq!(busy(activities.clone()), busy(moved));
     }
 }
