@@ -11,6 +11,7 @@ pub const TOOLS: &[Tool] = &[
     tools::database_from_trace::TOOL,
     #[cfg(feature = "parquet")]
     tools::import_database::TOOL,
+    tools::calibrate_database::TOOL,
     tools::check_database::TOOL,
     tools::query_database::TOOL,
     tools::evaluate_database::TOOL,

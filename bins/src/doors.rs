@@ -125,6 +125,7 @@ pub const DOORS: &[Door] = &[
             command("evaluate", "evaluate-database"),
             command("diff", "diff-databases"),
             command("merge", "merge-databases"),
+            command("calibrate", "calibrate-database"),
             command("export", "export-database"),
             command("import", "import-database"),
         ],

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 const COMMON: &[(&str, &[&str])] = &[
     ("audit-coverage", &["database-path", "from-trace", "model", "output", "suggest", "density", "max-missing"]),
     ("bundle-reports", &["output", "title"]),
+    ("calibrate-database", &["with", "output", "suggest", "top"]),
     ("check-database", &["database-path", "device", "output", "all", "ignore", "against-samples"]),
     ("check-density", &["database-path", "density", "ranges", "manifest", "output", "suggest", "all"]),
     ("check-trace", &["output", "repair", "only", "ignore", "json"]),

@@ -2,6 +2,7 @@
 
 pub mod audit_coverage;
 pub mod bundle_reports;
+pub mod calibrate_database;
 pub mod check_database;
 pub mod check_density;
 pub mod check_trace;

@@ -68,6 +68,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
     let last: &[(&str, &[&str])] = &[
         ("audit-coverage", &["--from-trace"]),
         ("bundle-reports", &[]),
+        ("calibrate-database", &["--output", "new", "--with", "db"]),
         ("check-database", &["--database-path"]),
         ("check-density", &["--database-path"]),
         ("check-trace", &[]),

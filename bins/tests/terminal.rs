@@ -223,8 +223,9 @@ const SCREENS: [&str; 26] = [
 ];
 
 /// Tools whose text is that of an original, byte for byte, and those that print a line about the files which they write.
-const WITHOUT_SCREEN: [&str; 18] = [
+const WITHOUT_SCREEN: [&str; 19] = [
     "bundle-reports",
+    "calibrate-database",
     "compute-m6",
     "database-from-trace",
     "export-database",

@@ -3,5 +3,6 @@
 //! [`coverage`] asks a database for each call of a workload; [`versions`] compares and merges.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 pub mod coverage;
 pub mod versions;

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Part, Prediction, Source};
 use crate::context::Context;
 use crate::findings::microseconds;
-use crate::measured::{OTHER_TYPE, OTHER_TYPE_CONFIDENCE};
+use crate::measured::{CALIBRATED, OTHER_TYPE, OTHER_TYPE_CONFIDENCE};
 use crate::table::KernelRow;
 use perfdb_model::predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub(crate) fn padded_interval_us(
 fn measured_row<'c>(context: &Context<'c>, answer: &Answer) -> Option<KernelRow<'c>> {
     let ([row], [kernel_type]) = (answer.rows.as_slice(), answer.kernels.as_slice()) else { return None };
     if !context.rules.predicts()
-        || !matches!(answer.source, Source::Measured | Source::Padded)
+        || !(matches!(answer.source, Source::Measured | Source::Padded) || answer.rule == Some(CALIBRATED))
         || context.is_collective(kernel_type)
     {
         return None;

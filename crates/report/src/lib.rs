@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answers;
+pub mod calibration;
 pub mod collection;
 pub mod coverage;
 pub mod database_check;

@@ -70,6 +70,7 @@ columns! {
     WeightFormat = "Runtime weight_format",
     EnableInnerOut = "Runtime enable_inner_out",
     WeightQuantized = "Runtime weight_quantized",
+    DurationSource = "Duration Source",
 }
 
 /// The texts of the columns that a table has. Equal texts are kept once.
