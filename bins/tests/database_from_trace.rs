@@ -98,8 +98,11 @@ impl World {
     }
 }
 
+/// The cells of a row by the names of their columns.
+type Row = Vec<(String, String)>;
+
 /// The rows of a table by column.
-fn rows(path: &Path) -> Result<Vec<Vec<(String, String)>>, Box<dyn Error>> {
+fn rows(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut reader = csv::Reader::from_path(path)?;
     let header: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
     let row = |record: csv::StringRecord| header.iter().cloned().zip(record.iter().map(str::to_owned)).collect();

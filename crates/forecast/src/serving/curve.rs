@@ -5,6 +5,8 @@
 pub(super) struct Curve {
     sizes: Vec<f64>,
     durations_us: Vec<f64>,
+    /// Where each duration comes from.
+    sources: Vec<Source>,
 }
 
 /// How an answer came about.
@@ -47,16 +49,17 @@ impl Source {
 
 impl Curve {
     /// Adds a row; of rows of one size the shortest counts. Call [`Curve::sort`] at the end.
-    pub(super) fn push(&mut self, size: f64, duration_us: f64) {
+    pub(super) fn push(&mut self, size: f64, duration_us: f64, source: Source) {
         self.sizes.push(size);
         self.durations_us.push(duration_us);
+        self.sources.push(source);
     }
 
     pub(super) fn sort(&mut self) {
-        let mut rows: Vec<(f64, f64)> = self.sizes.iter().copied().zip(self.durations_us.iter().copied()).collect();
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        rows.dedup_by(|later, earlier| later.0 == earlier.0);
-        (self.sizes, self.durations_us) = rows.into_iter().unzip();
+        let mut rows: Vec<((f64, f64), Source)> = self.rows().zip(self.sources.iter().copied()).collect();
+        rows.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        rows.dedup_by(|(later, _), (earlier, _)| later.0 == earlier.0);
+        ((self.sizes, self.durations_us), self.sources) = rows.into_iter().unzip();
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -68,7 +71,7 @@ impl Curve {
         let (first, last) = (*self.sizes.first()?, *self.sizes.last()?);
         let next = self.sizes.partition_point(|known| *known < size);
         if self.sizes.get(next) == Some(&size) {
-            return Some((self.durations_us[next], Source::Measured));
+            return Some((self.durations_us[next], self.sources[next]));
         }
         if size < first {
             return Some((self.durations_us[0], Source::Extrapolated));
@@ -106,9 +109,12 @@ mod tests {
     fn between_and_beyond_rows() {
         let mut curve = Curve::default();
         for (size, duration) in [(16.0, 8.0), (1.0, 2.0), (4.0, 4.0), (4.0, 5.0)] {
-            curve.push(size, duration);
+            curve.push(size, duration, Source::Measured);
         }
+        curve.push(2.0, 3.0, Source::Interpolated);
         curve.sort();
+        // A row that was scaled to measured ones is no measured one.
+        assert_eq!(curve.at(2.0, 1.0), Some((3.0, Source::Interpolated)));
         assert_eq!(curve.at(4.0, 1.0), Some((4.0, Source::Measured)));
         let (between, source) = curve.at(8.0, 1.0).expect("rows on both sides");
         assert!((between - 32f64.sqrt()).abs() < 1e-9 && source == Source::Interpolated);

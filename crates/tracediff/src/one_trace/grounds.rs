@@ -19,10 +19,11 @@ pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_ro
         late.into_iter().filter(|(name, _)| *name != NO_NAME).map(|(name, time)| (trace.name(name), time)).collect();
     late.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let without = |at: usize| facts.shaped.of_kernels.get(at).is_none_or(|call| *call == NO_OPERATOR);
-    let replayed =
-        trace.kernels.iter().enumerate().filter(|(at, _)| {
-            trace.replayed.get(*at) == Some(&true) && without(*at) && view.of_kernel(*at).is_some()
-        });
+    let replayed = trace
+        .kernels
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| trace.replayed.get(*at) == Some(&true) && without(*at) && view.of_kernel(*at).is_some());
     let replayed: Picoseconds = replayed.map(|(_, kernel)| kernel.duration).sum();
     Grounds {
         late_after: late.into_iter().take(3).map(|(name, time)| (name.to_owned(), milliseconds(time))).collect(),

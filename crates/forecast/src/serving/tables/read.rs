@@ -2,6 +2,7 @@
 
 use super::{ExpertsKey, Family, Heads, Key, Rows, Spread};
 use crate::Error;
+use crate::serving::curve::Source;
 use crate::serving::precision::Scheme;
 use perfdb_store::table::Scan;
 use std::fs;
@@ -56,6 +57,9 @@ fn tables(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Error> 
 }
 
 const DURATION: &str = "Average Duration(us)";
+/// Where the duration of a row comes from, in databases that calibrate-database wrote: not measured where it says `calibrated`.
+const DURATION_SOURCE: &str = "Duration Source";
+const CALIBRATED: &str = "calibrated";
 
 /// Columns of a family's tables behind the duration; sizes first, then texts.
 fn columns(family: Family) -> &'static [&'static str] {
@@ -98,10 +102,12 @@ fn columns(family: Family) -> &'static [&'static str] {
 /// Adds the rows of a table.
 fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
     let duration = if family == Family::AllReduce { "Duration(us)" } else { DURATION };
-    let wanted: Vec<&str> = [duration].iter().chain(columns(family)).copied().collect();
+    let mut wanted: Vec<&str> = [duration].iter().chain(columns(family)).copied().collect();
+    let origin = wanted.len();
+    wanted.push(DURATION_SOURCE);
     let mut scan = Scan::open(path, &wanted)?;
     // Tables of other sources have no such columns, and say nothing here.
-    if !(1..wanted.len()).all(|at| scan.has(at) || wanted[at].ends_with("window_size")) {
+    if !(1..origin).all(|at| scan.has(at) || wanted[at].ends_with("window_size")) {
         return Ok(());
     }
     while let Some(row) = scan.next_row()? {
@@ -153,7 +159,8 @@ fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
             }
         };
         if let Some((key, size)) = found.filter(|(_, size)| *size > 0) {
-            rows.curves.entry(key).or_default().push(size as f64, duration_us);
+            let source = if &*row.cell(origin) == CALIBRATED { Source::Interpolated } else { Source::Measured };
+            rows.curves.entry(key).or_default().push(size as f64, duration_us, source);
         }
     }
     Ok(())
