@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use suggestion::Suggestion;
-pub use written::SOURCE;
 
 /// A public database and what it becomes.
 #[derive(Debug)]

@@ -58,7 +58,7 @@ pub(crate) const OTHER_TYPE: &str = "other_type";
 pub(crate) const OTHER_TYPE_CONFIDENCE: f64 = 0.5;
 
 /// The rule of answers from rows that calibrate-database scaled, as their [`Column::DurationSource`] says.
-pub(crate) const CALIBRATED: &str = "calibrated";
+pub(crate) use perfdb_store::columns::CALIBRATED;
 /// How far an answer from a calibrated row is trusted.
 const CALIBRATED_CONFIDENCE: f64 = 0.8;
 

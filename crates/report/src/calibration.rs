@@ -1,11 +1,9 @@
 //! What calibrate-database found.
 
+use crate::screen::cut;
 use perfdb_audit::calibrate::{Calibration, Suggestion};
 use perfdb_files::escape::shown;
 use std::path::Path;
-
-/// Columns of the screen.
-const SCREEN: usize = 100;
 
 /// The verdict, and the tables with most rows; at most `top`.
 pub fn text(found: &Calibration, database: Option<&Path>, top: usize) -> String {
@@ -46,11 +44,4 @@ pub fn suggestions(list: &[Suggestion]) -> String {
         ));
     }
     out.iter().map(|line| line.clone() + "\n").collect()
-}
-
-fn cut(line: String) -> String {
-    match line.chars().count() > SCREEN {
-        true => line.chars().take(SCREEN - 1).chain(['…']).collect(),
-        false => line,
-    }
 }

@@ -1,12 +1,10 @@
 //! What database-from-trace made of traces.
 
+use crate::screen::{COLUMNS, cut};
 use perfdb_files::escape::shown;
 use perfdb_tracediff::{LeftOut, Measured, MeasuredTable};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Columns of the screen.
-const SCREEN: usize = 100;
 
 /// The verdict, the tables by time, and what has no rows; at most `top` of each.
 pub fn text(found: &Measured, database: &Path, top: usize) -> String {
@@ -51,7 +49,7 @@ pub fn reasons(found: &Measured) -> String {
 fn line(left: &LeftOut) -> String {
     let operator = if left.operator.is_empty() { String::new() } else { format!("{}: ", left.operator) };
     let kernels = if left.kernels == 1 { "kernel" } else { "kernels" };
-    let room = SCREEN.saturating_sub(32 + left.reason.text().chars().count());
+    let room = COLUMNS.saturating_sub(32 + left.reason.text().chars().count());
     format!(
         "{:>11.3}{:>7} {kernels:<8} {}{}",
         left.total_ms,
@@ -71,11 +69,4 @@ fn shortened(name: &str, room: usize) -> String {
 
 fn more(count: usize, top: usize, what: &str) -> Option<String> {
     (count > top).then(|| format!("{} more {what}", count - top))
-}
-
-fn cut(line: String) -> String {
-    match line.chars().count() > SCREEN {
-        true => line.chars().take(SCREEN - 1).chain(['…']).collect(),
-        false => line,
-    }
 }

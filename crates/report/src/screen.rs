@@ -2,6 +2,16 @@
 
 /// Lines of a screen.
 pub const LINES: usize = 40;
+/// Columns of a screen.
+pub(crate) const COLUMNS: usize = 100;
+
+/// A line that fits on a screen; one that is cut ends in `…`.
+pub(crate) fn cut(line: String) -> String {
+    match line.chars().count() > COLUMNS {
+        true => line.chars().take(COLUMNS - 1).chain(['…']).collect(),
+        false => line,
+    }
+}
 
 /// The text with the most rows, at most `most` and at least `least`, that fits on a screen.
 pub fn fitting(most: usize, least: usize, text: impl Fn(usize) -> String) -> String {

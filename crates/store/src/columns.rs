@@ -76,6 +76,10 @@ pub const COMMUNICATION_DURATION: &str = "Duration(us)";
 pub const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
 /// Expert-parallel size of a measurement of [`DISPATCH_FFN_COMBINE`](crate::kernel::DISPATCH_FFN_COMBINE), part of its identity.
 pub const EP_SIZE: &str = "EP Size";
+/// Where a row's duration comes from, in databases that were scaled to measured rows: `measured`, or [`CALIBRATED`].
+pub const DURATION_SOURCE: &str = "Duration Source";
+/// The mark of a row whose duration was scaled to others, and not measured.
+pub const CALIBRATED: &str = "calibrated";
 
 /// The columns of a communication table.
 pub const COMMUNICATION: [&str; 6] =

@@ -5,18 +5,17 @@ use super::{Calibration, median};
 use crate::versions::Error;
 use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::lock::LockOptions;
-use perfdb_store::columns::{PROFILED, PROFILED_DURATION};
+use perfdb_store::columns::{CALIBRATED, DURATION_SOURCE, PROFILED, PROFILED_DURATION};
 use perfdb_store::directory::tables_in;
+use perfdb_store::duration::text;
 use perfdb_store::new_database::{NewDatabase, NewTable};
 use perfdb_store::provenance::{Record, Run};
 use perfdb_store::registry::Registry;
 use perfdb_store::table::{ReadOptions, Table};
 use std::path::Path;
 
-/// Where a duration comes from: `measured` here, or `calibrated`.
-pub const SOURCE: &str = "Duration Source";
 /// Ends of the 90 % interval, and what the public database has.
-const MORE: [&str; 4] = ["Duration Low(us)", "Duration High(us)", "Public Duration(us)", SOURCE];
+const MORE: [&str; 4] = ["Duration Low(us)", "Duration High(us)", "Public Duration(us)", DURATION_SOURCE];
 
 impl Calibration {
     /// Writes the calibrated database, which must not be there.
@@ -80,7 +79,7 @@ impl Calibration {
                 cells[rows.duration] = text(found.duration_us);
                 cells[more[0]] = text(low);
                 cells[more[1]] = text(high);
-                cells[more[3]] = "calibrated".to_owned();
+                cells[more[3]] = CALIBRATED.to_owned();
                 // Of a log-normal distribution, whose interval is the one in the columns next to it.
                 cells[deviation] = text(found.duration_us * (found.deviation.powi(2)).exp_m1().sqrt());
                 if let Some(mean) = mean {
@@ -92,9 +91,4 @@ impl Calibration {
         let all = (0..rows.table.row_count()).map(cells).collect();
         NewTable { kind: rows.kind.clone(), header: header.clone(), rows: all }
     }
-}
-
-/// Microseconds to the picosecond.
-fn text(us: f64) -> String {
-    ((us * 1e6).round() / 1e6).to_string()
 }

@@ -234,7 +234,6 @@ fn heads_work(at: &Coordinates, setting: Setting) -> Work {
     let &[batch, queries, past, heads, kv_heads] = at;
     let has_keys = !kv_heads.is_nan() || setting.head_size != 0.0;
     if has_keys && queries.is_nan() {
-        let kv_heads = if kv_heads.is_nan() { setting.kv_heads } else { kv_heads };
         let tokens = if past.is_nan() { 1.0 } else { past + 1.0 };
         return heads_call([batch, tokens, heads, kv_heads], setting).decode(setting.types[1].bytes());
     }
@@ -243,6 +242,7 @@ fn heads_work(at: &Coordinates, setting: Setting) -> Work {
 
 fn heads_call([batch, tokens, heads, kv_heads]: [f64; 4], setting: Setting) -> Attention {
     let Setting { head_size, window, .. } = setting;
+    let kv_heads = if kv_heads.is_nan() { setting.kv_heads } else { kv_heads };
     Attention { batch, tokens, heads, kv_heads, head_size, window }
 }
 
@@ -263,16 +263,15 @@ fn heads_place(batch: f64, queries: f64, past: f64, heads: f64, kv_heads: f64, s
             }
         };
     }
-    let key_heads = if kv_heads.is_nan() { setting.kv_heads } else { kv_heads };
-    let Setting { types: [_, cache], .. } = setting;
-    let call = heads_call([batch, before + new, heads, key_heads], setting);
+    let [_, cache] = setting.types;
+    let call = heads_call([batch, before + new, heads, kv_heads], setting);
     match (queries.is_nan(), past.is_nan()) {
         (false, true) => Place::prefill(call),
         (true, _) => Place::decode(Attention { tokens: before, ..call }, cache.bytes()),
         (false, false) => {
             let work = call.with_cache(new, cache.bytes());
-            let axes = smallvec![batch, new, before, heads / key_heads, key_heads];
-            Place { axes, work, configuration: configuration(&[heads, key_heads]), lean: &[] }
+            let axes = smallvec![batch, new, before, heads / call.kv_heads, call.kv_heads];
+            Place { axes, work, configuration: configuration(&[heads, call.kv_heads]), lean: &[] }
         }
     }
 }

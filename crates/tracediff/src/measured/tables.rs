@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perfdb_store::columns;
+use perfdb_store::duration::text;
 use perfdb_store::registry::TableType;
 
 use super::calls::Worked;
@@ -160,11 +161,6 @@ fn cells(row: &Row, us: f64, samples: &Samples) -> Vec<String> {
             ]
         }
     }
-}
-
-/// Microseconds to the picosecond that the trace may have.
-fn text(us: f64) -> String {
-    ((us * 1e6).round() / 1e6).to_string()
 }
 
 /// A quantile between the two samples around it, as numpy has it.

@@ -4,6 +4,7 @@ use super::{ExpertsKey, Family, Heads, Key, Rows, Spread};
 use crate::Error;
 use crate::serving::curve::Source;
 use crate::serving::precision::Scheme;
+use perfdb_store::columns::{CALIBRATED, DURATION_SOURCE};
 use perfdb_store::table::Scan;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,9 +58,6 @@ fn tables(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Error> 
 }
 
 const DURATION: &str = "Average Duration(us)";
-/// Where the duration of a row comes from, in databases that calibrate-database wrote: not measured where it says `calibrated`.
-const DURATION_SOURCE: &str = "Duration Source";
-const CALIBRATED: &str = "calibrated";
 
 /// Columns of a family's tables behind the duration; sizes first, then texts.
 fn columns(family: Family) -> &'static [&'static str] {
