@@ -60,7 +60,7 @@ codes! {
     WrongUnit "WRONG_UNIT" "times are in another unit than microseconds: all figures are off by a factor of 1000", None;
     TimeBackwards "TIME_BACKWARDS" "the host clock went back: spans, gaps and steps are wrong", None;
     DeviceOrder "DEVICE_ORDER" "the device clock went back: spans and gaps are wrong", None;
-    KernelBeforeLaunch "KERNEL_BEFORE_LAUNCH" "kernels start before their launch: the clocks differ, host-late times and phases are wrong", None;
+    KernelBeforeLaunch "KERNEL_BEFORE_LAUNCH" "kernels start before their launch, or sooner after it than any device can: the clocks differ, host-late times and phases are wrong", None;
     KernelAfterSync "KERNEL_AFTER_SYNC" "kernels end after the host waited for them: the clocks differ", None;
     DeviceStall "DEVICE_STALL" "the device stood still with work waiting: its clock jumped, or it was held from outside", None;
     ColdStart "COLD_START" "one call set up what it launched while the device stood still: record after a warm-up, or leave that time out", None;

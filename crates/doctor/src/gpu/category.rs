@@ -5,7 +5,7 @@ use perfdb_trace::scan::Value;
 
 /// What an event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Category {
+pub(crate) enum Category {
     Kernel,
     Copy,
     Call,

@@ -11,6 +11,7 @@ use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
 use super::category::{Category, category};
 use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
+use super::coverage::PAUSE;
 use super::device::{DeviceMembers, MEMBERS};
 use super::{Prepared, Replays, both, check_replays, check_rows};
 use crate::certificate::Certificate;
@@ -218,8 +219,8 @@ impl Columns {
             self.negative.kernels += u64::from(category == Category::Kernel);
             self.negative.worst = self.negative.worst.min(duration);
         }
-        if let (true, Some(start)) = (category != Category::Other, start) {
-            self.covered.add(start, start + Picoseconds::from(duration.or_zero()));
+        if let Some(start) = start {
+            self.cover(category, start, start + Picoseconds::from(duration.or_zero()));
         }
         let times = Some(Times { start, duration: duration.number() });
         let taken = match category {
@@ -236,7 +237,11 @@ impl Columns {
                 self.take_step(event, start, duration);
                 Taken::default()
             }
-            Category::Frame | Category::Other => Taken::default(),
+            Category::Frame => {
+                self.take_frame(event, start, duration);
+                Taken::default()
+            }
+            Category::Other => Taken::default(),
         };
         Taken { times, ..taken }
     }
@@ -300,6 +305,14 @@ impl Columns {
         }
         let (name, thread) = (self.name(event), self.thread(event));
         self.steps.push(Step { start, end: start + Picoseconds::from(duration.or_zero()), name, thread });
+    }
+
+    fn take_frame(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
+        let length = Picoseconds::from(duration.or_zero());
+        if let (Some(start), true) = (start, length >= PAUSE) {
+            let (name, thread) = (self.name(event), self.thread(event));
+            self.long_frames.push(Step { start, end: start + length, name, thread });
+        }
     }
 
     fn name(&mut self, event: &Event<'_>) -> NameId {

@@ -7,6 +7,7 @@ use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::numbering::Numbering;
 use perfdb_trace::time::Picoseconds;
 
+use super::category::Category;
 use super::coverage::Coverage;
 
 /// What ran on a device.
@@ -74,7 +75,7 @@ impl Operator {
     }
 }
 
-/// An annotated step.
+/// An annotated step, or a Python frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) start: Picoseconds,
@@ -120,10 +121,25 @@ pub(crate) struct Columns {
     pub(crate) old_categories: u64,
     /// Whether there was any runtime or driver event.
     pub(crate) has_calls: bool,
-    pub(crate) covered: Coverage,
+    /// When devices, calls and operators were at work.
+    pub(crate) worked: Coverage,
+    /// When annotations and Python frames were open, which say nothing about work inside them.
+    pub(crate) framed: Coverage,
+    /// Python frames that are long enough to hide a jump of a clock.
+    pub(crate) long_frames: Vec<Step>,
 }
 
 impl Columns {
+    /// Notes that something was under way from `start` to `end`.
+    #[inline]
+    pub(crate) fn cover(&mut self, category: Category, start: Picoseconds, end: Picoseconds) {
+        match category {
+            Category::Kernel | Category::Copy | Category::Call | Category::Operator => self.worked.add(start, end),
+            Category::Frame | Category::Annotation => self.framed.add(start, end),
+            Category::Other => {}
+        }
+    }
+
     /// Makes room for the rows of a piece of the trace.
     pub(crate) fn reserve(&mut self, piece: &Columns) -> Result<(), TryReserveError> {
         self.rows.try_reserve(piece.rows.len())?;
@@ -169,11 +185,9 @@ impl Columns {
             thread: thread(operator.thread),
             ..*operator
         }));
-        self.steps.extend(piece.steps.iter().map(|step| Step {
-            name: name(step.name),
-            thread: thread(step.thread),
-            ..*step
-        }));
+        let adopted = |step: &Step| Step { name: name(step.name), thread: thread(step.thread), ..*step };
+        self.steps.extend(piece.steps.iter().map(adopted));
+        self.long_frames.extend(piece.long_frames.iter().map(adopted));
         self.elements.extend(piece.elements.iter().map(|(row, count)| (first_row + row, *count)));
         self.skipped_correlations.append(&mut piece.skipped_correlations);
         self.skipped_kernels += piece.skipped_kernels;
@@ -190,7 +204,8 @@ impl Columns {
         self.text_times += piece.text_times;
         self.old_categories += piece.old_categories;
         self.has_calls |= piece.has_calls;
-        self.covered.join(&piece.covered);
+        self.worked.join(&piece.worked);
+        self.framed.join(&piece.framed);
     }
 
     /// Replaces ids of this piece's table by those of `table`.

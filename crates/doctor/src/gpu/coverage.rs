@@ -1,5 +1,7 @@
 //! The time in which anything happened, up to pauses that do not matter.
 
+use std::cmp::Reverse;
+
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
 /// Shorter pauses are ignored: one second.
@@ -52,13 +54,22 @@ impl Coverage {
         }
     }
 
-    /// The longest pause and the time from first to last without it.
-    pub(crate) fn longest_pause(&self) -> Option<(Picoseconds, Picoseconds)> {
-        let pauses = self.stretches.windows(2).map(|pair| pair[1].0 - pair[0].1);
-        let longest = pauses.max()?;
+    /// The longest pause, the first of equal ones.
+    pub(crate) fn longest_pause(&self) -> Option<Pause> {
+        let pauses = self.stretches.windows(2).map(|pair| (pair[0].1, pair[1].0));
+        let (start, end) = pauses.max_by_key(|(start, end)| (end - start, Reverse(*start)))?;
         let whole = self.stretches.last()?.1 - self.stretches.first()?.0;
-        Some((longest, whole - longest))
+        Some(Pause { start, end, rest: whole - (end - start) })
     }
+}
+
+/// Time in which nothing happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pause {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+    /// The time from first to last without it.
+    pub(crate) rest: Picoseconds,
 }
 
 #[cfg(test)]
@@ -72,9 +83,10 @@ mod tests {
         coverage.add(0, 10);
         coverage.add(5 * PAUSE, 5 * PAUSE + 7);
         coverage.add(PAUSE - 1, PAUSE);
-        assert_eq!(coverage.longest_pause(), Some((4 * PAUSE, PAUSE + 7)));
+        let pause = |start: Picoseconds, end: Picoseconds, rest: Picoseconds| Some(Pause { start, end, rest });
+        assert_eq!(coverage.longest_pause(), pause(PAUSE, 5 * PAUSE, PAUSE + 7));
         coverage.add(2 * PAUSE, 4 * PAUSE + 1);
-        assert_eq!(coverage.longest_pause(), Some((PAUSE, 4 * PAUSE + 7)));
+        assert_eq!(coverage.longest_pause(), pause(PAUSE, 2 * PAUSE, 4 * PAUSE + 7));
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use perfdb_trace::profile::{Kind, Mark, Profile};
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
 use super::Collector;
+use super::category::Category;
 use super::collect::STEPS;
 use super::columns::{Call, Columns, Row, RowKind, Step};
 use crate::code::Code;
@@ -69,7 +70,7 @@ impl Columns {
                 name: name(launch.name),
                 thread: self.threads.number(thread),
             };
-            self.saw(call.start, call.end());
+            self.saw(Category::Call, call.start, call.end());
             self.calls.push(call);
         }
         self.has_calls = !self.calls.is_empty();
@@ -96,7 +97,7 @@ impl Columns {
                 stream: self.streams.number((device, stream)),
                 kind,
             };
-            self.saw(row.start, row.end());
+            self.saw(Category::Kernel, row.start, row.end());
             self.rows.push(row);
         }
         for range in &profile.annotations {
@@ -104,7 +105,7 @@ impl Columns {
                 let process = self.number(range.process.unwrap_or(0));
                 let thread = self.threads.number((process, Id::MISSING));
                 let (start, end) = (range.start, range.start + range.duration);
-                self.saw(start, end);
+                self.saw(Category::Annotation, start, end);
                 self.steps.push(Step { start, end, name: name(range.name), thread });
             }
         }
@@ -115,11 +116,11 @@ impl Columns {
         self.ids.number(number.to_string().as_bytes())
     }
 
-    fn saw(&mut self, start: Picoseconds, end: Picoseconds) {
+    fn saw(&mut self, category: Category, start: Picoseconds, end: Picoseconds) {
         self.events += 1;
         self.has_times = true;
         self.has_fractions |= start % MICROSECOND != 0;
-        self.covered.add(start, end);
+        self.cover(category, start, end);
     }
 }
 

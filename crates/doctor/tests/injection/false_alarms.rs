@@ -92,3 +92,57 @@ fn a_trace_without_kernels_says_why() {
     let copy = event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 3.5, 2.0, 1);
     assert!(reason(&[operator, copy]).contains("only copies"));
 }
+
+/// Steps of a launch and its kernel on one thread, with `gap` in front of the last ones and Python frames around all.
+fn framed(gap: f64, leaf: Option<&str>) -> Vec<Value> {
+    let start = |at: u32| 1_000.5 + 100.0 * f64::from(at) + if at >= 20 { gap } else { 0.0 };
+    let end = start(40);
+    let frame = |name: &str, start: f64, end: f64| event("python_function", name, start, end - start, 0);
+    let mut events = vec![frame("train.py(7): main", 900.0, end), frame("train.py(21): step", 950.0, end - 10.0)];
+    events.extend(leaf.map(|name| frame(name, start(19) + 50.0, start(20) - 1.0)));
+    for at in 0..40 {
+        events.push(event("cuda_runtime", "cudaLaunchKernel", start(at), 5.0, at + 1));
+        events.push(event("kernel", "gemm", start(at) + 8.0, 30.0, at + 1));
+    }
+    events
+}
+
+#[test]
+fn a_jump_behind_a_python_frame_is_found_and_a_wait_is_none() {
+    let jump = report(&framed(3_000_000.0, None));
+    let finding = jump.finding(Code::ClockJump).expect("a jump");
+    assert_eq!(finding.evidence.as_map()["inside"], "train.py(21): step");
+    let gap = finding.evidence.as_map()["gap_us"].as_f64().expect("a time");
+    assert!((2_999_900.0..3_000_100.0).contains(&gap), "{gap}");
+    for waiting in ["<built-in function sleep>", "threading.py(302): wait", "queue.py(171): get"] {
+        let report = report(&framed(3_000_000.0, Some(waiting)));
+        assert!(report.finding(Code::ClockJump).is_none(), "{waiting}");
+    }
+    assert!(report(&framed(500_000.0, None)).finding(Code::ClockJump).is_none(), "less than a second");
+    // Without frames, nothing is open meanwhile, and the finding is an error as before.
+    let bare: Vec<Value> = framed(3_000_000.0, None).split_off(2);
+    let finding = report(&bare);
+    let finding = finding.finding(Code::ClockJump).expect("a jump");
+    assert!(!finding.evidence.as_map().contains_key("inside"));
+}
+
+#[test]
+fn kernels_that_start_after_usual_latencies_have_no_shifted_clock() {
+    let launched = |latency: f64| -> Vec<Value> {
+        let of = |at: u32| {
+            let start = 0.5 + 40.25 * f64::from(at);
+            [
+                event("cuda_runtime", "cudaLaunchKernel", start, 4.0, at + 1),
+                event("kernel", "gemm", start + latency, 20.0, at + 1),
+            ]
+        };
+        (0..50).flat_map(of).collect()
+    };
+    assert!(report(&launched(4.15)).finding(Code::KernelBeforeLaunch).is_none());
+    // The same trace with the clock of the device 5 us behind, and 2 us behind.
+    for latency in [-0.85, 2.15] {
+        let report = report(&launched(latency));
+        let finding = report.finding(Code::KernelBeforeLaunch).expect("a shifted clock");
+        assert_eq!(finding.evidence.as_map()["least_latency_us"], latency);
+    }
+}

@@ -29,6 +29,7 @@ pub(crate) const DEFECTS: &[Defect] = &[
     },
     Defect { name: "device clock forward", codes: &["DEVICE_STALL", "KERNEL_AFTER_SYNC"], inject: device_forward },
     Defect { name: "skew", codes: &["KERNEL_BEFORE_LAUNCH"], inject: skew },
+    Defect { name: "skew of microseconds", codes: &["KERNEL_BEFORE_LAUNCH"], inject: small_skew },
     Defect { name: "jump", codes: &["CLOCK_JUMP"], inject: jump },
     Defect { name: "nanoseconds", codes: &["WRONG_UNIT"], inject: nanoseconds },
     Defect { name: "milliseconds", codes: &["WRONG_UNIT"], inject: milliseconds },
@@ -131,22 +132,33 @@ fn device_forward(trace: &mut Trace, random: &mut Random) -> bool {
 }
 
 fn skew(trace: &mut Trace, _: &mut Random) -> bool {
+    shift(trace, least_latency(trace) + 20_000);
+    true
+}
+
+/// No kernel starts before its launch, but some sooner than a device can.
+fn small_skew(trace: &mut Trace, _: &mut Random) -> bool {
+    if trace.graph {
+        return false;
+    }
+    shift(trace, least_latency(trace) - 2_000);
+    true
+}
+
+fn shift(trace: &mut Trace, by: i64) {
+    trace.events.iter_mut().filter(|event| event.on_device()).for_each(|event| event.start -= by);
+}
+
+fn least_latency(trace: &Trace) -> i64 {
     let launch = |correlation| {
         trace.events.iter().find(|event| event.name.contains("Launch") && event.correlation == correlation)
     };
-    let least = trace
-        .kernels()
-        .iter()
-        .filter_map(|at| {
-            let kernel = &trace.events[*at];
-            Some(kernel.start - launch(kernel.correlation)?.start)
-        })
-        .min()
-        .expect("launched kernels");
-    for event in trace.events.iter_mut().filter(|event| event.on_device()) {
-        event.start -= least + 20_000;
-    }
-    true
+    let kernels = trace.kernels();
+    let latencies = kernels.iter().filter_map(|at| {
+        let kernel = &trace.events[*at];
+        Some(kernel.start - launch(kernel.correlation)?.start)
+    });
+    latencies.min().expect("launched kernels")
 }
 
 fn jump(trace: &mut Trace, random: &mut Random) -> bool {
