@@ -1,6 +1,7 @@
 //! One case: its files, its command, what must come of it.
 
 use crate::comparison::{How, difference};
+use crate::strict;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,13 +57,15 @@ impl Case {
         texts.any(|text| text.contains("../../../data/") || text.contains("{DATA}"))
     }
 
-    /// What differs from what is expected.
-    pub(crate) fn run(&self, data: Option<&Path>) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    /// What differs from what is expected, and what is no JSON.
+    pub(crate) fn run(&self, name: &str, data: Option<&Path>) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let temporary = tempfile::Builder::new().prefix("golden-").tempdir()?;
         let work = temporary.path().canonicalize()?.join("case");
         copy_tree(&self.folder, &work)?;
         let output = self.execute(&work, data)?;
-        Ok(self.differences(&work, &output)?)
+        let mut differences = self.differences(&work, &output)?;
+        differences.extend(strict::faults(name, &work, &self.folder, &output.stdout)?);
+        Ok(differences)
     }
 
     fn execute(&self, work: &Path, data: Option<&Path>) -> io::Result<Output> {
@@ -95,14 +98,12 @@ impl Case {
         if let Some(name) = &expected.stdout {
             let want = fs::read(self.folder.join(name))?;
             differences.extend(difference(&output.stdout, &want, how("stdout")).map(|what| format!("stdout: {what}")));
-            differences.extend(not_strict(name, &output.stdout, &want).map(|what| format!("stdout: {what}")));
         }
         for (name, want) in &expected.files {
             let want = fs::read(self.folder.join(want))?;
             match fs::read(work.join(name)) {
                 Ok(got) => {
                     differences.extend(difference(&got, &want, how(name)).map(|what| format!("{name}: {what}")));
-                    differences.extend(not_strict(name, &got, &want).map(|what| format!("{name}: {what}")));
                 }
                 Err(error) => differences.push(format!("{name}: {error}")),
             }
@@ -116,17 +117,6 @@ impl Case {
         }
         Ok(differences)
     }
-}
-
-/// Why what is called JSON cannot be read as such: numbers that are none (RFC 8259 has no `Infinity` and no `NaN`), which only what an
-/// original wrote may hold.
-fn not_strict(name: &str, got: &[u8], want: &[u8]) -> Option<String> {
-    let is_json = Path::new(name).extension().is_some_and(|extension| extension == "json");
-    if !is_json || serde_json::from_slice::<serde_json::Value>(want).is_err() {
-        return None;
-    }
-    let error = serde_json::from_slice::<serde_json::Value>(got).err()?;
-    Some(format!("not JSON: {error}"))
 }
 
 /// The folder of the built tools: the one above the test binary's.

@@ -6,6 +6,7 @@
 
 mod case;
 mod comparison;
+mod strict;
 
 use case::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -33,8 +34,9 @@ fn trial(folder: PathBuf, data: Option<PathBuf>) -> Trial {
     let ignored = data.is_none() && case.as_ref().is_ok_and(Case::needs_data);
     // Errors cannot go from thread to thread; their text can.
     let case = case.map_err(|error| error.to_string());
+    let of = name.clone();
     let run = move || {
-        let differences = case?.run(data.as_deref()).map_err(|error| error.to_string())?;
+        let differences = case?.run(&of, data.as_deref()).map_err(|error| error.to_string())?;
         if differences.is_empty() { Ok(()) } else { Err(Failed::from(differences.join("\n"))) }
     };
     Trial::test(name, run).with_ignored_flag(ignored)
