@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How often verdicts of `perfdb trace diff` are wrong, and how often they find what is planted, on made-up servers.
 
-usage: verdicts.py PROGRAM [--runs N] [--found N] [--seed N] [--only TEXT]
+usage: verdicts.py PROGRAM [--runs N] [--found N] [--grid N] [--seed N] [--only TEXT]
 
 Each row is a server of its own make: numbers of passes, layers and operations, how calls and passes vary, and with which
 distribution. Both traces of a pair are drawn from the same server. A report is false if it says `slower` or `faster` of the
-whole or of any operation. Prints the tables of verdicts.md. Needs the standard library alone.
+whole or of any operation. Prints the tables of verdicts.md: first servers of 8 layers and 4 operations by how much their passes
+vary, then one pass each of runs that differ, then the other rows. Needs the standard library alone.
 """
 
 import argparse
@@ -34,6 +35,7 @@ KERNELS = (
 
 # What is the same in all rows unless a row says otherwise: calls vary by 3 %, passes by 2 %, runs by nothing.
 USUAL = dict(passes=10, layers=20, operations=6, call=0.03, pass_=0.02, run=0.0, tail=None, memory=0.0, fall=0.0, own=0.0)
+USUAL |= dict(options=())
 ROWS = (
     ("calls vary by 3 %, passes by 2 %", {}),
     ("5 passes", dict(passes=5)),
@@ -51,8 +53,12 @@ ROWS = (
     ("one pass; runs vary by 2 %", dict(passes=1, run=0.02, pass_=0.0)),
     ("one pass of 61 layers; runs vary by 2 %", dict(passes=1, layers=61, run=0.02, pass_=0.0)),
     ("3 passes; runs vary by 2 %", dict(passes=3, run=0.02)),
+    ("10 passes; runs vary by 2 %, and `--run-variation 2` says so", dict(run=0.02, options=("--run-variation", "2"))),
     ("*10 passes; runs vary by 2 %*", dict(run=0.02)),
 )
+# How much passes vary in the table of the guide, and the servers of that table.
+VARY = (0.0, 0.005, 0.01, 0.02, 0.03)
+SMALL = dict(layers=8, operations=4)
 # Numbers of passes that planted differences are looked for with.
 FOUND = (5, 10)
 PLANTED = (1, 2, 5, 10)
@@ -106,14 +112,18 @@ def written(folder, name, events):
     return path
 
 
-def compared(program, folder, rng, row, slower=None, by=1.0):
+def reported(program, folder, rng, row, slower=None, by=1.0):
     first = written(folder, "a.json", server(rng, row))
     second = written(folder, "b.json", server(rng, row, slower, by))
-    command = [program, "trace", "diff", first, second, "--format", "json", "--no-kernels"]
+    command = [program, "trace", "diff", first, second, "--format", "json", "--no-kernels", *row["options"]]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
-    found = json.loads(done.stdout)["confidence"]
+    return json.loads(done.stdout)
+
+
+def compared(program, folder, rng, row, slower=None, by=1.0):
+    found = reported(program, folder, rng, row, slower, by)["confidence"]
     return found["whole"], found["operations"]
 
 
@@ -125,6 +135,29 @@ def false_verdicts(program, folder, seed, row, runs):
         loud = [found["verdict"] in ("slower", "faster") for found in [whole, *operations]]
         of_whole, anywhere = of_whole + loud[0], anywhere + any(loud)
     return of_whole, anywhere
+
+
+def false_reports_by_variation(program, folder, seed, runs):
+    """Rows of reports with a false verdict, by passes and by how much these vary."""
+    for number, passes in enumerate(FOUND):
+        cells = []
+        for at, vary in enumerate(VARY):
+            row = USUAL | SMALL | dict(passes=passes, pass_=vary)
+            cells.append(false_verdicts(program, folder, seed + 2000 + 10 * number + at, row, runs)[1])
+        yield passes, cells
+
+
+def single_passes(program, folder, seed, runs):
+    """Reports on one pass each of runs that vary by 2 %: with a false verdict, and that say more than they can tell."""
+    rng, false, loud = random.Random(seed + 3000), 0, 0
+    row = USUAL | SMALL | dict(passes=1, layers=32, run=0.02, pass_=0.0)
+    for _ in range(runs):
+        found = reported(program, folder, rng, row)
+        verdicts = [found["confidence"]["whole"], *found["confidence"]["operations"]]
+        false += any(verdict["verdict"] in ("slower", "faster") for verdict in verdicts)
+        claims = " takes " in found["verdict"] or bool(found["next_steps"])
+        loud += verdicts[0]["verdict"] == "cannot tell" and claims
+    return false, loud
 
 
 def finds(program, folder, seed, row, runs, percent):
@@ -146,10 +179,20 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--runs", type=int, default=400, help="comparisons of a row of false verdicts")
     parser.add_argument("--found", type=int, default=100, help="comparisons of a cell of planted differences")
+    parser.add_argument("--grid", type=int, default=120, help="comparisons of a cell of the table of the guide")
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--only", default="", help="rows whose name holds this")
     options = parser.parse_args()
     folder = tempfile.mkdtemp()
+    if options.grid and not options.only:
+        print("| passes vary by | " + " | ".join(f"{100 * vary:g} %" for vary in VARY) + " |")
+        print("|---" * (len(VARY) + 1) + "|")
+        for passes, cells in false_reports_by_variation(options.program, folder, options.seed, options.grid):
+            print(f"| {passes} passes | " + " | ".join(map(str, cells)) + " |", flush=True)
+        false, loud = single_passes(options.program, folder, options.seed, 100)
+        print(f"\none pass each, runs vary by 2 %: {false} of 100 false, {loud} of 100 claim more than they can tell\n")
+    if not options.runs:
+        return
     print(f"| the same server twice, {options.runs} times | false verdict on the whole | anywhere |")
     print("|---|---|---|")
     for number, (name, changes) in enumerate(ROWS):

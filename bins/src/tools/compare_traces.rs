@@ -167,7 +167,7 @@ struct Arguments {
     #[arg(long)]
     no_confidence: bool,
 
-    /// Percent that runs of the same thing vary by, below 5 passes [default: 2]
+    /// Percent that runs vary by [default: 2, and only below 5 passes]
     #[arg(long, value_name = "PCT", value_parser = run_variation, conflicts_with = "compat")]
     run_variation: Option<RunVariation>,
 

@@ -244,6 +244,7 @@ fn blocks_grow_with_the_memory_of_a_series() {
 /// Each trace is as the second one of a run that is off by `run`. The verdict on the whole comes first.
 fn report(
     draws: &mut Draws,
+    runs: RunVariation,
     passes: u32,
     drift: f64,
     run: f64,
@@ -270,7 +271,6 @@ fn report(
         (operations, whole)
     };
     let (first, second) = (side(draws, 1.0), side(draws, slower));
-    let runs = RunVariation::of_percent(2.0);
     let divisors = [f64::from(passes); 2];
     let drifts = [&first.0, &second.0].map(|operations| perfdb_model::statistics::drift(&operations.each_ref()));
     let mut rows: Vec<Option<Estimate>> =
@@ -288,8 +288,17 @@ fn is_alarm(found: &perfdb_model::statistics::Judgement) -> bool {
 
 /// Reports with a false verdict, of so many.
 fn alarms(reports: u32, passes: u32, drift: f64, run: f64) -> u32 {
+    alarms_where(usual(), reports, passes, drift, run)
+}
+
+fn alarms_where(runs: RunVariation, reports: u32, passes: u32, drift: f64, run: f64) -> u32 {
     let mut draws = Draws(41);
-    (0..reports).filter(|_| report(&mut draws, passes, drift, run, 1.0).iter().any(is_alarm)).count() as u32
+    (0..reports).filter(|_| report(&mut draws, runs, passes, drift, run, 1.0).iter().any(is_alarm)).count() as u32
+}
+
+/// What is assumed of runs.
+fn usual() -> RunVariation {
+    RunVariation::of_percent(2.0)
 }
 
 const DRIFTS: [f64; 5] = [0.0, 0.005, 0.01, 0.02, 0.03];
@@ -310,6 +319,16 @@ fn runs_that_are_off_raise_few_alarms_where_passes_are_few() {
     assert!(found.iter().flatten().sum::<u32>() <= at_most(0.01, 9 * REPORTS), "{found:?} of {REPORTS} each");
 }
 
+#[test]
+fn what_is_known_of_runs_counts_for_any_number_of_passes() {
+    const REPORTS: u32 = 240;
+    let known = usual().for_many_passes();
+    let found = [5, 10].map(|passes| [0.0, 0.01].map(|drift| alarms_where(known, REPORTS, passes, drift, 0.02)));
+    assert!(found.iter().flatten().sum::<u32>() <= at_most(0.01, 4 * REPORTS), "{found:?} of {REPORTS} each");
+    // What is assumed of all runs does not, so that steady passes show small differences.
+    assert!(alarms(REPORTS, 10, 0.0, 0.02) > REPORTS / 4);
+}
+
 /// The table of the guide: `cargo test -p perfdb-model --release --test calibration -- --ignored --nocapture table`.
 #[test]
 #[ignore = "prints figures for the guide"]
@@ -320,7 +339,8 @@ fn table_of_the_guide() {
             .map(|drift| format!("{:.2}", f64::from(alarms(REPORTS, passes, drift, 0.0)) * 100.0 / f64::from(REPORTS)));
         let mut draws = Draws(43);
         let found = DRIFTS.map(|drift| {
-            let is_found = |_: &u32| report(&mut draws, passes, drift, 0.0, 1.03)[2].verdict == Verdict::Slower;
+            let is_found =
+                |_: &u32| report(&mut draws, usual(), passes, drift, 0.0, 1.03)[2].verdict == Verdict::Slower;
             (0..1000).filter(is_found).count() / 10
         });
         println!("{passes} passes: false verdicts in {percent:?} %, 3 % found in {found:?} %");

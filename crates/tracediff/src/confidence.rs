@@ -7,7 +7,8 @@ mod same_work;
 use serde::Serialize;
 
 use perfdb_model::statistics::{
-    Drift, Estimate, Judgement, Limits, allow_for_runs, drift, estimate, estimate_with_drift, judge, like_calls,
+    CLUSTERS_AS_SAMPLES, Drift, Estimate, Judgement, Limits, allow_for_runs, drift, estimate, estimate_with_drift,
+    judge, like_calls,
 };
 
 use crate::elapsed::{self, Compared, Headline};
@@ -18,29 +19,39 @@ use calls::{Calls, OperationCalls};
 
 pub(crate) use same_work::{SameWork, same_work};
 
-/// By how many percent the times of runs of the same thing vary (standard deviation), where too few passes show it.
+/// By how many percent the times of runs of the same thing vary (standard deviation). What is assumed counts where passes are too few
+/// to be samples; what somebody knows and gives counts for any number of passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunVariation(f64);
+pub struct RunVariation {
+    percent: f64,
+    is_given: bool,
+}
 
 impl Default for RunVariation {
     fn default() -> RunVariation {
-        RunVariation(2.0)
+        RunVariation { percent: 2.0, is_given: false }
     }
 }
 
 impl RunVariation {
     /// Of this many percent; nothing below 0 or above 100.
     pub fn of_percent(percent: f64) -> Option<RunVariation> {
-        (0.0..=100.0).contains(&percent).then_some(RunVariation(percent))
+        (0.0..=100.0).contains(&percent).then_some(RunVariation { percent, is_given: true })
     }
 
     /// In percent.
     pub fn percent(self) -> f64 {
-        self.0
+        self.percent
+    }
+
+    /// Whether somebody gave it.
+    pub fn is_given(self) -> bool {
+        self.is_given
     }
 
     pub(crate) fn as_difference(self) -> perfdb_model::statistics::RunVariation {
-        perfdb_model::statistics::RunVariation::of_percent(self.0)
+        let runs = perfdb_model::statistics::RunVariation::of_percent(self.percent);
+        if self.is_given { runs.for_many_passes() } else { runs }
     }
 }
 
@@ -48,8 +59,10 @@ impl RunVariation {
 /// measured twice, about one says `slower` or `faster` anywhere.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Confidence {
-    /// What runs of the same thing vary by, in percent; it counts where `by_pass` is false, or passes are fewer than five.
+    /// What runs of the same thing vary by, in percent; it counts where `by_pass` is false, or where it was given.
     pub run_variation_percent: f64,
+    /// Whether it was given, and counts for any number of passes.
+    pub run_variation_given: bool,
     /// Of the elapsed time per pass or step.
     pub whole: Verdict,
     /// Of the operations of both traces, in their order.
@@ -88,7 +101,7 @@ pub struct Verdict {
     /// Whether samples were compared one by one, what they share left out.
     pub paired: bool,
     /// Whether passes are the samples: from five on in both traces. Else the verdict is about calls within these passes, and allows
-    /// for what runs vary by.
+    /// for what runs usually vary by.
     pub by_pass: bool,
     /// Other operations in which the same work stands in one of the traces; the verdict is about all of them together.
     pub together_with: Vec<String>,
@@ -127,7 +140,12 @@ pub(crate) fn confidence(pairing: &Pairing<'_>, work: &SameWork, runs: RunVariat
         verdict: found.verdict(&judgement),
     });
     let whole = whole(&Headline::new(&compared, runs));
-    Some(Confidence { run_variation_percent: runs.percent(), whole, operations: operations.collect() })
+    Some(Confidence {
+        run_variation_percent: runs.percent(),
+        run_variation_given: runs.is_given(),
+        whole,
+        operations: operations.collect(),
+    })
 }
 
 /// The verdict on the elapsed time.
@@ -139,7 +157,7 @@ fn whole(headline: &Headline) -> Verdict {
         together_with: Vec::new(),
         mix: None,
     };
-    let by_pass = headline.estimate.is_some_and(|found| found.runs.is_none());
+    let by_pass = headline.samples.iter().all(|passes| *passes >= CLUSTERS_AS_SAMPLES as u64);
     Verdict { by_pass, ..found.verdict(&headline.judgement) }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use perfdb_tracediff::{AnalysisOptions, Confidence, Document, LoadOptions, Trace, analyse};
+use perfdb_tracediff::{
+    AnalysisOptions, Confidence, Document, LoadOptions, PlainDocument, RunVariation, Trace, analyse,
+};
 
 /// SplitMix64: the same draws everywhere.
 struct Draws(u64);
@@ -35,6 +37,15 @@ const LAYER: [(&str, f64, f64); 6] = [
 
 /// A trace of passes; `scale` is by how much longer the norms take.
 fn trace(draws: &mut Draws, passes: usize, scale: f64, is_kept: impl Fn(usize) -> bool) -> Trace {
+    loaded(&text(draws, passes, scale, is_kept))
+}
+
+fn loaded(text: &str) -> Trace {
+    let text = std::io::Cursor::new(text.to_owned());
+    Trace::from_reader("t.json", text, &LoadOptions::default()).expect("a trace")
+}
+
+fn text(draws: &mut Draws, passes: usize, scale: f64, is_kept: impl Fn(usize) -> bool) -> String {
     let mut events = String::new();
     let mut at = 1000.0;
     for pass in 0..passes {
@@ -62,16 +73,19 @@ fn trace(draws: &mut Draws, passes: usize, scale: f64, is_kept: impl Fn(usize) -
             );
         }
     }
-    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.trim_end_matches(','));
-    Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
+    format!(r#"{{"traceEvents": [{}]}}"#, events.trim_end_matches(','))
+}
+
+fn document(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Box<PlainDocument> {
+    match analyse(first, second, options).expect("a comparison").document {
+        Document::Plain(found) => found,
+        _ => unreachable!("a plain document was asked for"),
+    }
 }
 
 fn confidence(first: &Trace, second: &Trace) -> Confidence {
     let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
-    match analyse(first, second, &options).expect("a comparison").document {
-        Document::Plain(found) => found.confidence.expect("verdicts"),
-        _ => unreachable!("a plain document was asked for"),
-    }
+    document(first, second, &options).confidence.expect("verdicts")
 }
 
 fn verdict<'a>(found: &'a Confidence, operation: &str) -> &'a perfdb_tracediff::Verdict {
@@ -247,4 +261,128 @@ fn verdicts_are_left_out_unless_asked_for() {
     let one = trace(&mut Draws(5), 2, 1.0, |_| true);
     let document = analyse(&one, &one, &AnalysisOptions::default()).expect("a comparison").document;
     assert!(matches!(document, Document::Plain(found) if found.confidence.is_none()));
+}
+
+#[test]
+fn a_kernel_of_another_name_in_its_place_is_the_same_work() {
+    let named = text(&mut Draws(21), 8, 1.0, |_| true);
+    for name in [LAYER[1].0, LAYER[0].0] {
+        let renamed = loaded(&named.replace(name, "zz_fresh_kernel_v2"));
+        for traces in [[&loaded(&named), &renamed], [&renamed, &loaded(&named)]] {
+            let found = confidence(traces[0], traces[1]);
+            assert!(
+                found.operations.iter().all(|row| !matches!(row.verdict.verdict, "slower" | "faster")),
+                "{found:?}"
+            );
+            assert_eq!(found.whole.verdict, "same");
+        }
+    }
+}
+
+/// A trace runs two products of its experts apart, another one the activation inside one of them: the verdict is on both together.
+#[test]
+fn a_class_whose_work_is_in_another_class_has_no_verdict_of_its_own() {
+    let layer = |first: &str, first_us: f64, second: &str, second_us: f64| {
+        let mut events = String::new();
+        let mut draws = Draws(8);
+        let mut at = 0.0;
+        for pass in 0..8 {
+            let begin = at;
+            let mut id = 1000 * pass;
+            for _ in 0..12 {
+                for (name, time) in
+                    [("flash_fwd_kernel", 30.0), ("nvjet_tst_a", 20.0), (first, first_us), (second, second_us)]
+                {
+                    let time = time * (1.0 + 0.01 * draws.normal());
+                    id += 1;
+                    // Writing to a String cannot fail.
+                    let _ = write!(
+                        events,
+                        r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": {:.3}, "dur": 0.1, "args": {{"correlation": {id}}}}},
+                        {{"ph": "X", "cat": "kernel", "name": "{name}", "ts": {:.3}, "dur": {time:.3}, "args": {{"device": 0, "stream": 7, "correlation": {id}}}}},"#,
+                        begin + 0.2 + f64::from(id % 1000) * 0.2,
+                        at + 20.0
+                    );
+                    at += time + 1.0;
+                }
+            }
+            let _ = write!(
+                events,
+                r#"{{"ph": "X", "cat": "user_annotation", "name": "step[DECODE bs=8]", "ts": {begin:.3}, "dur": 15}},"#
+            );
+            at += 60.0;
+        }
+        loaded(&format!(r#"{{"traceEvents": [{}]}}"#, events.trim_end_matches(',')))
+    };
+    let fused = layer("bmm_fused_moe_swiGlu_dynBatch", 45.0, "bmm_moe_dynBatch", 25.0);
+    let apart = layer("fused_moe_kernel", 40.0, "fused_moe_kernel", 30.0);
+    let found = confidence(&fused, &apart);
+    let experts: Vec<_> = found.operations.iter().filter(|row| row.operation.contains("MoE")).collect();
+    assert!(!experts.is_empty(), "{found:?}");
+    for row in experts {
+        assert!(!row.verdict.together_with.is_empty() && row.verdict.verdict == "same", "{row:?}");
+    }
+}
+
+#[test]
+fn exchanged_traces_have_mirrored_verdicts_noise_and_advice() {
+    let mut draws = Draws(33);
+    let [first, second] = [(7, 1.0), (9, 2.0)].map(|(passes, scale)| trace(&mut draws, passes, scale, |_| true));
+    let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
+    let [one, other] = [document(&first, &second, &options), document(&second, &first, &options)];
+    let near = |found: f64, wanted: f64| (found - wanted).abs() < 1e-9 * wanted.abs().max(1.0);
+    let mirror = |verdict| match verdict {
+        "slower" => "faster",
+        "faster" => "slower",
+        same => same,
+    };
+    let verdicts = |found: &PlainDocument| {
+        let confidence = found.confidence.as_ref().expect("verdicts");
+        let rows = confidence.operations.iter().map(|row| (row.operation.clone(), row.verdict.clone()));
+        let mut all: Vec<_> = rows.chain([("whole".to_owned(), confidence.whole.clone())]).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    assert_eq!(verdicts(&one).len(), 6);
+    for ((name, a), (other_name, b)) in verdicts(&one).iter().zip(verdicts(&other)) {
+        assert_eq!((name, mirror(a.verdict)), (&other_name, b.verdict));
+        let ([low, high], [other_low, other_high]) = (a.interval.expect("enough"), b.interval.expect("enough"));
+        assert!(near(low * other_high, 1.0) && near(high * other_low, 1.0), "{name}: {a:?} {b:?}");
+        assert!(near(a.detectable_percent.expect("known"), b.detectable_percent.expect("known")), "{name}");
+    }
+    let [one, other] = [one, other].map(|found| found.elapsed.expect("elapsed times"));
+    for row in &one.waterfall {
+        let back = other.waterfall.iter().find(|back| back.row == row.row).expect("the same rows");
+        assert!(near(row.difference_ms, -back.difference_ms) && row.matters == back.matters, "{row:?} {back:?}");
+        assert!(near(row.noise_ms.expect("known"), back.noise_ms.expect("known")), "{row:?} {back:?}");
+    }
+    let advice = |found: &perfdb_tracediff::ElapsedReport, turned: bool| {
+        let of =
+            |step: &perfdb_tracediff::NextStep| (if turned { 3 - step.trace } else { step.trace }, step.row.clone());
+        found.next_steps.iter().map(of).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert!(!advice(&one, false).is_empty());
+    assert_eq!(advice(&one, false), advice(&other, true));
+}
+
+#[test]
+fn what_runs_vary_by_counts_for_many_passes_where_it_is_given() {
+    let mut draws = Draws(61);
+    let [first, second] = [1.0, 1.08].map(|scale| trace(&mut draws, 8, scale, |_| true));
+    let with = |run_variation| {
+        let options = AnalysisOptions { confidence: true, run_variation, ..AnalysisOptions::default() };
+        document(&first, &second, &options).confidence.expect("verdicts")
+    };
+    let [assumed, given, none] = [
+        RunVariation::default(),
+        RunVariation::of_percent(6.0).expect("percent"),
+        RunVariation::of_percent(0.0).expect("percent"),
+    ]
+    .map(with);
+    assert_eq!((assumed.run_variation_given, given.run_variation_given), (false, true));
+    let width = |found: &Confidence| found.whole.interval.map(|[low, high]| high / low).expect("enough passes");
+    assert!(assumed.whole.by_pass && given.whole.by_pass && assumed.whole.interval == none.whole.interval);
+    // A difference of two runs lies within 3.29 √2 times 6 %.
+    assert!((1.7..1.9).contains(&width(&given)) && width(&assumed) < 1.2, "{} {}", width(&given), width(&assumed));
+    assert_eq!((given.whole.verdict, verdict(&assumed, "RMSNorm").verdict), ("cannot tell", "slower"));
 }

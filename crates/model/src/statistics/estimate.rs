@@ -19,7 +19,7 @@ pub struct Estimate {
     pub is_paired: bool,
     /// Whether forward passes are the samples.
     pub by_cluster: bool,
-    /// What two runs of the same thing differ by, where passes are too few to show it.
+    /// What two runs of the same thing differ by, where it counts.
     pub runs: Option<RunVariation>,
 }
 
@@ -93,7 +93,8 @@ pub fn estimate_with_drift(
 pub fn estimate_of_passes(sides: [&Series; 2], runs: RunVariation) -> Option<Estimate> {
     let counts = sides.map(|side| side.len() as f64);
     if sides.iter().all(|side| side.len() >= CLUSTERS_AS_SAMPLES) {
-        return estimate(sides, counts, true);
+        let found = estimate(sides, counts, true)?;
+        return Some(Estimate { runs: Some(runs).filter(RunVariation::is_for_many_passes), ..found });
     }
     let means = [0, 1].map(|side| sides[side].total() / counts[side]);
     if means.iter().any(|mean| !mean.is_finite() || *mean <= 0.0) {

@@ -1,7 +1,7 @@
 //! What two runs of the same thing differ by.
 //!
-//! Few passes say how much calls vary within them, and nothing about clocks, temperatures and neighbours, which are those of the
-//! run. Two runs whose times vary by a relative standard deviation *s* differ by √2 · *s*. Where the other operations of the same two
+//! Passes say how much calls and passes vary within them, and nothing about clocks, temperatures and neighbours, which are those of
+//! the run. Few passes are judged as if runs varied as usual; from five passes on, what runs vary by counts where it was given. Two runs whose times vary by a relative standard deviation *s* differ by √2 · *s*. Where the other operations of the same two
 //! traces agree with each other better than that, they show how much these two runs differ: the quadratic mean of their
 //! logarithms, with the quantile of Student's t for as many operations as there are.
 
@@ -15,6 +15,8 @@ pub struct RunVariation {
     assumed: f64,
     /// That of the other operations, and its degrees of freedom.
     seen: Option<(f64, f64)>,
+    /// Whether it counts where passes are the samples, too.
+    of_many_passes: bool,
 }
 
 /// Degrees of freedom of what is assumed.
@@ -23,7 +25,18 @@ const KNOWN: f64 = 1e9;
 impl RunVariation {
     /// Of runs whose times vary by this many percent.
     pub fn of_percent(percent: f64) -> RunVariation {
-        RunVariation { assumed: std::f64::consts::SQRT_2 * (percent / 100.0).ln_1p(), seen: None }
+        let assumed = std::f64::consts::SQRT_2 * (percent / 100.0).ln_1p();
+        RunVariation { assumed, seen: None, of_many_passes: false }
+    }
+
+    /// Counts for any number of passes: known of these runs, not assumed of all.
+    pub fn for_many_passes(self) -> RunVariation {
+        RunVariation { of_many_passes: true, ..self }
+    }
+
+    /// Whether it counts where passes are the samples, too.
+    pub(crate) fn is_for_many_passes(&self) -> bool {
+        self.of_many_passes && !self.is_nothing()
     }
 
     /// Whether runs differ by nothing.
@@ -47,7 +60,8 @@ pub fn allow_for_runs(estimates: &mut [Option<Estimate>], weights: &[f64], runs:
         .filter(|(_, _, weight)| *weight > 0.0)
         .collect();
     for (at, estimate) in estimates.iter_mut().enumerate() {
-        let Some(estimate) = estimate.as_mut().filter(|estimate| !estimate.by_cluster) else { continue };
+        let counts = |estimate: &&mut Estimate| !estimate.by_cluster || runs.is_for_many_passes();
+        let Some(estimate) = estimate.as_mut().filter(counts) else { continue };
         let others = || known.iter().filter(|(other, ..)| *other != at);
         let sum: f64 = others().map(|(_, _, weight)| weight).sum();
         let squares: f64 = others().map(|(_, _, weight)| weight * weight).sum();

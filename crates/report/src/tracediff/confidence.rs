@@ -21,9 +21,10 @@ pub(super) fn whole(out: &mut String, confidence: &Confidence) {
     let _ = writeln!(out, "confidence{level}: {}{}, from {samples}", words(&confidence.whole), for_runs(confidence));
 }
 
-/// What runs vary by, where too few passes show it.
+/// What runs vary by, where that counts.
 fn for_runs(confidence: &Confidence) -> String {
-    match confidence.whole.by_pass || confidence.whole.interval.is_none() {
+    let counts = !confidence.whole.by_pass || confidence.run_variation_given;
+    match !counts || confidence.whole.interval.is_none() {
         true => String::new(),
         false => format!(", if runs vary by {} %", confidence.run_variation_percent),
     }

@@ -139,7 +139,8 @@ fn row(
         WaterfallKind::Part => (limits.whole[0] + limits.whole[1]) / 2.0,
     };
     let runs = limits.headline.runs.as_difference().half_width(limits.level).exp_m1() * mean;
-    let noise_ms = half_width(values(times, compared), limits.level, runs);
+    let of_many_passes = if limits.headline.runs.is_given() { runs } else { 0.0 };
+    let noise_ms = half_width(values(times, compared), limits.level, [runs, of_many_passes]);
     let whole1 = limits.whole[0];
     WaterfallRow {
         row: name.to_owned(),
