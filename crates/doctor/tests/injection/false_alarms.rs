@@ -47,6 +47,18 @@ fn a_device_that_stalls_in_every_step_has_no_clock_that_jumped() {
 }
 
 #[test]
+fn a_device_that_was_never_quick_has_not_stalled() {
+    // The launch of the first kernel is not in the trace; all others wait as long.
+    let mut events = vec![event("kernel", "gemm", 1_000.5, 10.0, 0)];
+    for at in 0..20 {
+        let launch = 1_100.5 + 3.0 * f64::from(at);
+        events.push(event("cuda_runtime", "cudaLaunchKernel", launch, 2.0, at + 1));
+        events.push(event("kernel", "gemm", 51_200.5 + 11.0 * f64::from(at), 10.0, at + 1));
+    }
+    assert!(report(&events).finding(Code::DeviceStall).is_none());
+}
+
+#[test]
 fn launches_that_a_replay_makes_long_are_in_microseconds() {
     let events = |kernel: f64| -> Vec<Value> {
         let of = |at: u32| {

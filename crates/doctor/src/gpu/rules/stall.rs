@@ -30,7 +30,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
             if stall >= PAUSE
                 && 20 * stall >= span
                 && rows.len() - place > ROWS
-                && 2 * least_before < stall
+                && least_before.saturating_mul(2) < stall
                 && least_from(place).is_none_or(|least| 10 * least >= 9 * stall)
                 && !comes_back(trace, place, stall)
             {
