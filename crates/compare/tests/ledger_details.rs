@@ -218,3 +218,34 @@ fn windows_are_named_after_layers_where_there_are_some() {
     assert_eq!(names(1), ["pass"]);
     assert_eq!(names(8)[..3], ["before the layers", "layer 0", "layer 1"]);
 }
+
+#[test]
+fn collectives_on_two_streams_count_once_wherever_a_pass_begins_and_in_any_order_of_rows() {
+    let us = |thousandths: u64| format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+    let rows = |offset: u64| -> Vec<String> {
+        let layer = |at: u64| {
+            let start = offset + 40_000 * at;
+            [
+                format!("1,MatMulV2,{},10,\"\"\"16,512;512,768\"\"\"", us(start)),
+                // The second stream lists it 0.3 us later, in the next microsecond.
+                format!("1,hcom_allReduce_,{},8,\"\"\"16,768\"\"\"", us(start + 12_800)),
+                format!("1,hcom_allReduce_,{},7,\"\"\"16,768\"\"\"", us(start + 13_100)),
+            ]
+        };
+        (0..6).flat_map(layer).collect()
+    };
+    let of = |rows: &[String]| {
+        let table = format!("Step Id,Type,Start Time(us),Duration(us),Input Shapes\n{}\n", rows.join("\n"));
+        explained(&[(GEMM.0, GEMM_LIST, 10, "")], &table).0
+    };
+    let found = of(&rows(0));
+    assert_eq!((found.ledger.measured_ps, found.reconcile.doubled_rows), (6 * 18_000_000, 6));
+    for offset in [500, 250, 3_600_000_000] {
+        let later = of(&rows(offset));
+        assert_eq!((&later.ledger, later.reconcile), (&found.ledger, found.reconcile), "{offset}");
+    }
+    let mut turned = rows(0);
+    turned.reverse();
+    turned.swap(2, 9);
+    assert_eq!(of(&turned), found);
+}

@@ -305,6 +305,27 @@ fn one_call_that_loads_a_kernel_is_named_and_left_out() {
 }
 
 #[test]
+fn a_gap_that_is_most_of_a_pass_is_named_and_moves_no_threshold() {
+    let with = |gap: f64| {
+        let mut events = vec![step(DECODE, 0.0, 50.0)];
+        for at in 1..20_u32 {
+            let (name, later) = if at == 10 { ("late_kernel", gap) } else { ("nvjet_tst", 0.0) };
+            let start = 50.0 + f64::from(at) * 30.0 + if at > 10 { gap } else { later };
+            events.push(event("cuda_runtime", "cudaLaunchKernel", f64::from(at) * 2.0, 1.0, at));
+            events.push(event("kernel", name, start, 25.0, at));
+        }
+        trace(&events)
+    };
+    let found = report(&with(0.0), &with(10_000.0), PhaseFilter::All);
+    assert!(found.elapsed.trace1.large_gaps.is_empty());
+    let [gap] = &found.elapsed.trace2.large_gaps[..] else { panic!("{:?}", found.elapsed.trace2.large_gaps) };
+    assert_eq!(gap.kernel, "late_kernel");
+    assert!((gap.gap_ms - 10.005).abs() < 1e-9 && gap.launched_before_ms > 10.0, "{gap:?}");
+    // 1 % of the 0.565 ms without it.
+    assert!(found.threshold_ms < 0.006, "{}", found.threshold_ms);
+}
+
+#[test]
 fn collectives_of_a_generic_kernel_have_the_kind_of_their_operator() {
     let call = |name: &str, start: f64, number: u32| {
         let args = format!(r#""args": {{"External id": {number}, "correlation": {number}}}"#);

@@ -95,6 +95,20 @@ fn unknown_devices_and_missing_shapes_are_said() {
 }
 
 #[test]
+fn the_sentence_begins_with_its_coverage_and_is_left_out_below_half() {
+    let with = |unknown_us: f64| {
+        let mut events = operator("aten::mm", SQUARE, "gemm", 0.0, 300.0, 1);
+        events.push(event("kernel", "my_kernel", 500.0, unknown_us, r#""correlation": 7"#));
+        trace("NVIDIA H200", &events)
+    };
+    let (most, half, less) = (with(100.0), with(290.0), with(400.0));
+    let of = |first: &Trace, second: &Trace| rooflines(first, second).verdict;
+    assert!(of(&most, &most).starts_with("of the 75 % with known shapes: "), "{}", of(&most, &most));
+    assert!(of(&most, &half).starts_with("of the 75 and 51 % with known shapes: "), "{}", of(&most, &half));
+    assert_eq!([of(&most, &less), of(&less, &most)], [String::new(), String::new()]);
+}
+
+#[test]
 fn products_of_cut_numbers_have_their_own_peak() {
     let types = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "External id": 1"#;
     let with = |kernel: &str| {
