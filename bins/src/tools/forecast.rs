@@ -9,8 +9,8 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_files::replace::{commit, refuse_inputs};
-use perfdb_forecast::serving::{Architecture, Calibration, FeedForward, Parallel, Request, Scheme, Tables, forecast};
-use perfdb_report::forecast::{Served, csv, document, sweep, text};
+use perfdb_forecast::serving::{Against, Architecture, Calibration, Scheme, Sweep, Tables};
+use perfdb_report::forecast::{Served, csv, document, refused, sweep, text};
 use perfdb_report::page::Provenance;
 use perfdb_report::pages::forecast_page;
 use std::ffi::OsString;
@@ -35,8 +35,12 @@ pub const TOOL: Tool = Tool {
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// The model: a config.json, or the folder with one
-    #[arg(long, value_name = "CONFIG", value_parser = path(), required_unless_present = "points")]
+    #[arg(long, value_name = "CONFIG", value_parser = path(), required_unless_present_any = ["points", "layers"])]
     model: Option<PathBuf>,
+
+    /// A model of another architecture: YAML that lists its layers and operators, as docs/guide/forecast.md describes it
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["model", "points"])]
+    layers: Option<PathBuf>,
 
     /// Imported tables of a system, a framework and a version: SYSTEM/FRAMEWORK/VERSION
     #[arg(long, value_name = "DIR", value_parser = path(), required_unless_present = "points")]
@@ -73,6 +77,10 @@ struct Arguments {
     /// How the cache is stored: bfloat16 or fp8 [default: what the model says, or the framework does]
     #[arg(long, value_name = "TYPE", value_parser = scheme)]
     kv_cache: Option<Scheme>,
+
+    /// Compare with measured times (CSV) or with another forecast (its CSV or JSON)
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with = "points")]
+    against: Option<PathBuf>,
 
     /// Constants of frameworks of your own, as docs/guide/forecast.md describes them
     #[arg(long, value_name = "FILE", value_parser = path())]
@@ -113,6 +121,8 @@ Examples:
       --tp 4 --batch 64 --input 1024 --output 512
   forecast --model config.json --database-path gpus/b200_sxm/trtllm/1.2.0rc5 \\
       --tp 1,2,4,8 --batch 1,8,32,128 -o sweep.html
+  forecast --model Qwen3-32B --database-path gpus/h100_sxm/vllm/0.19.0 \\
+      --tp 1,2,4 --batch 1,16,64 --against measured.csv
   forecast --points points.csv --models configs --databases gpus -o out.jsonl
 
 How to read the intervals is explained in docs/guide/forecast.md.
@@ -131,7 +141,7 @@ fn scheme(text: &str) -> Result<Scheme, String> {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.jsonl];
-    let inputs = [&arguments.model, &arguments.calibration, &arguments.points];
+    let inputs = [&arguments.model, &arguments.layers, &arguments.against, &arguments.calibration, &arguments.points];
     refuse_inputs(outputs.into_iter().flatten().map(Path::new), inputs.into_iter().flatten().map(PathBuf::as_path))?;
     let calibration = match &arguments.calibration {
         Some(file) => Calibration::read(file)?,
@@ -141,62 +151,66 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     {
         return many::execute(points, models, databases, calibration, arguments.jsonl.as_deref());
     }
-    let (Some(model), Some(database)) = (&arguments.model, &arguments.database_path) else {
+    let described = arguments.model.as_ref().or(arguments.layers.as_ref());
+    let (Some(described), Some(database)) = (described, &arguments.database_path) else {
         return Err(Failure::usage("--model and --database-path are needed".to_owned()));
     };
     let files = Files {
         json: JsonFile::open(arguments.json.as_deref())?,
         csv: JsonFile::open(arguments.csv.as_deref())?,
         html: JsonFile::open(arguments.html.as_deref())?,
-        read: provenance(TOOL.name, [("model", model.as_path()), ("database", database.as_path())]),
+        read: provenance(TOOL.name, [("model", described.as_path()), ("database", database.as_path())]),
     };
-    let model = Architecture::read(model)?;
+    let model = match &arguments.layers {
+        Some(layers) => Architecture::read_layers(layers)?,
+        None => Architecture::read(described)?,
+    };
     let mut tables = Tables::open(database)?;
-    let mut found = Vec::new();
-    for tensor in &arguments.tp {
-        for batch in &arguments.batch {
-            let request = request(&model, &arguments, *tensor, *batch)?;
-            let forecast = forecast(&model, &request, &mut tables, &calibration);
-            found.push((request, forecast));
-        }
+    let against = match &arguments.against {
+        Some(file) => Some(Against::read(file, &model, described, &tables)?),
+        None => None,
+    };
+    let mut found = sweep_of(&arguments).forecast(&model, &mut tables, &calibration)?;
+    let is_alone = found.len() == 1;
+    if let Some((_, Err(error))) = found.pop_if(|(_, forecast)| is_alone && forecast.is_err()) {
+        return Err(error.into());
     }
-    if found.len() == 1
-        && let Some((request, forecast)) = found.pop()
+    if let Some(against) = &against
+        && !found.iter().any(|(request, _)| against.of(request).is_some())
     {
-        let forecast = forecast?;
-        let served = Served::new(&model, &request, &forecast, &tables);
-        print(&text(&served))?;
-        files.write(&[served], &[])?;
-        return Ok(Status::Success);
+        let reason = "has no row with these sizes: tp, dp, pp, ep, batch, input and output must be equal";
+        return Err(Failure::lines(vec![format!("{}: {reason}", against.name)]));
     }
-    print(&sweep(&model, &found, &tables))?;
     let served: Vec<Served<'_>> = found
         .iter()
-        .filter_map(|(request, forecast)| Some(Served::new(&model, request, forecast.as_ref().ok()?, &tables)))
-        .collect();
-    let refused: Vec<(String, String)> = found
-        .iter()
         .filter_map(|(request, forecast)| {
-            let name = format!("tp {}, batch {}", request.parallel.tensor, request.batch);
-            Some((name, forecast.as_ref().err()?.to_string()))
+            Some(Served::new(&model, request, forecast.as_ref().ok()?, &tables).against(against.as_ref()))
         })
         .collect();
-    files.write(&served, &refused)?;
+    if let ([one], true) = (&served[..], is_alone) {
+        print(&text(one))?;
+        files.write(&served, &[])?;
+        return Ok(Status::Success);
+    }
+    print(&sweep(&model, &found, &tables, against.as_ref()))?;
+    files.write(&served, &refused(&found))?;
     match served.is_empty() {
         true => Err(Failure::lines(vec!["no deployment of the sweep can be forecast".to_owned()])),
         false => Ok(Status::Success),
     }
 }
 
-fn request(model: &Architecture, arguments: &Arguments, tensor: u64, batch: u64) -> Result<Request, Failure> {
-    let devices = tensor * arguments.dp;
-    let has_experts = model.layers.iter().any(|layers| matches!(layers.feed_forward, FeedForward::Experts { .. }));
-    if has_experts && !devices.is_multiple_of(arguments.ep) {
-        return Err(Failure::usage(format!("--ep: {} does not divide the {devices} devices", arguments.ep)));
+fn sweep_of(arguments: &Arguments) -> Sweep {
+    Sweep {
+        tensor: arguments.tp.clone(),
+        batch: arguments.batch.clone(),
+        data: arguments.dp,
+        expert: arguments.ep,
+        pipeline: arguments.pp,
+        input: arguments.input,
+        output: arguments.output,
+        cache: arguments.kv_cache,
     }
-    let expert_tensor = if has_experts { devices / arguments.ep } else { devices };
-    let parallel = Parallel { tensor, data: arguments.dp, pipeline: arguments.pp, expert_tensor, expert: arguments.ep };
-    Ok(Request { parallel, batch, input: arguments.input, output: arguments.output, cache: arguments.kv_cache })
 }
 
 /// The files that are asked for.
@@ -211,7 +225,7 @@ impl Files {
     fn write(self, served: &[Served<'_>], refused: &[(String, String)]) -> Result<(), Failure> {
         let mut written = Vec::new();
         if let Some(file) = self.json {
-            written.push(file.stage(&Versioned::first(document(served)))?);
+            written.push(file.stage(&Versioned::first(document(served, refused)))?);
         }
         if let Some(file) = self.csv {
             written.push(file.stage_text(&csv(served))?);

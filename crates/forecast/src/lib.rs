@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod deployment;
+mod description;
 mod error;
 mod model;
 mod pass;

@@ -1,6 +1,6 @@
 //! Models: the sizes and the structure that decide which operators a forward pass calls.
 
-mod config_json;
+mod read;
 
 use crate::{Error, Quantization};
 use std::path::Path;
@@ -126,6 +126,6 @@ impl Model {
     /// A file that cannot be read, a family that is not known, a field that is missing or has no meaning here: each with the
     /// path of its key.
     pub fn read(path: &Path) -> Result<Model, Error> {
-        config_json::read(path)
+        read::read(path)
     }
 }

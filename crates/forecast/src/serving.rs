@@ -23,6 +23,7 @@
 //! # Ok::<(), perfdb_forecast::Error>(())
 //! ```
 
+mod against;
 mod answer;
 mod architecture;
 mod calibration;
@@ -35,8 +36,10 @@ mod precision;
 mod tables;
 
 use crate::Error;
+pub use against::{Against, Reference};
 pub use answer::Answer;
-pub use architecture::{Architecture, FeedForward, Indexer, Layers, Mixer};
+pub(crate) use architecture::architecture;
+pub use architecture::{Architecture, FeedForward, Indexer, Layers, Listed, Mixer, Split};
 pub use calibration::{Calibration, Constants, Interval};
 pub use curve::Source;
 pub use operators::{Operator, Part, Phase, Step, Work, operators};
@@ -46,6 +49,9 @@ pub use tables::{Tables, Version};
 
 /// Share of a device's memory that weights and caches may take.
 const USABLE_MEMORY: f64 = 0.95;
+
+/// No replica holds more tokens; so no product of sizes leaves 64 bits.
+const MOST_TOKENS: u64 = 1 << 36;
 
 /// What is served.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,6 +193,52 @@ fn beyond_ms(step: &PricedStep, expert_layers: u64, constants: &Constants) -> f6
     us / 1e3 + constants.host_ms
 }
 
+/// Deployments of a model that differ in devices and in requests in flight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// Devices that share each matrix.
+    pub tensor: Vec<u64>,
+    /// Requests in flight.
+    pub batch: Vec<u64>,
+    /// Groups of devices with sequences of their own.
+    pub data: u64,
+    /// Groups of devices that hold different experts.
+    pub expert: u64,
+    /// Stages of layers.
+    pub pipeline: u64,
+    /// Tokens of a prompt.
+    pub input: u64,
+    /// Tokens of an answer.
+    pub output: u64,
+    /// How the cache is stored; `None` is what the framework does.
+    pub cache: Option<Scheme>,
+}
+
+impl Sweep {
+    /// Each deployment with its forecast.
+    ///
+    /// # Errors
+    /// Devices that cannot be spread so. A deployment that cannot be forecast has an error of its own.
+    pub fn forecast(
+        &self,
+        model: &Architecture,
+        tables: &mut Tables,
+        calibration: &Calibration,
+    ) -> Result<Vec<(Request, Result<Forecast, Error>)>, Error> {
+        let Sweep { input, output, cache, .. } = *self;
+        let mut found = Vec::new();
+        for tensor in &self.tensor {
+            let parallel = Parallel::spread(model, *tensor, self.data, self.expert, self.pipeline)?;
+            for batch in &self.batch {
+                let request = Request { parallel, batch: *batch, input, output, cache };
+                let forecast = forecast(model, &request, tables, calibration);
+                found.push((request, forecast));
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// The forecast of a served model.
 ///
 /// # Errors
@@ -203,6 +255,11 @@ pub fn forecast(
         if !(1..=1 << 24).contains(&size) {
             return Err(Error::Deployment { field, reason: format!("must be from 1 to {}, not {size}", 1 << 24) });
         }
+    }
+    let tokens = batch * (input + output);
+    if tokens > MOST_TOKENS / parallel.data {
+        let reason = format!("{tokens} tokens on each of {} groups are more than {MOST_TOKENS}", parallel.data);
+        return Err(Error::Deployment { field: "batch", reason });
     }
     let cache = request.cache.or(model.storage.cache).unwrap_or_else(|| usual_cache(model, &tables.framework));
     let memory = memory(model, request, cache, tables)?;

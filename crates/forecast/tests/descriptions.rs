@@ -69,7 +69,7 @@ fn fields_without_which_there_is_no_forecast_are_named() {
     );
     assert_eq!(
         refusal(latent(), "num_experts_per_tok", json!(17)),
-        "num_experts_per_tok: 17 is more than the 16 of n_routed_experts"
+        "num_experts_per_tok: 17 is more than the 16 experts"
     );
     assert_eq!(read(&json!([1])).unwrap_err(), "a model description must be a JSON object");
 }

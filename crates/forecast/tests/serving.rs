@@ -1,7 +1,7 @@
 //! Forecasts of served models: published counts of parameters, and truths planted in made-up tables.
 
 use perfdb_forecast::serving::{
-    Architecture, Calibration, Forecast, Parallel, Part, Request, Source, Tables, Work, forecast,
+    Against, Architecture, Calibration, Forecast, Parallel, Part, Request, Source, Sweep, Tables, Work, forecast,
 };
 use std::error::Error;
 use std::fs;
@@ -176,6 +176,172 @@ fn what_is_not_known_is_named() -> TestResult {
 }
 
 #[test]
+fn sizes_that_no_model_has_are_refused_before_anything_is_computed() -> TestResult {
+    let refused = |change: &str| -> Result<String, Box<dyn Error>> {
+        let text = format!(
+            r#"{{"model_type": "qwen3_moe", "hidden_size": 4096, "num_hidden_layers": 8, "num_attention_heads": 16,
+            "num_key_value_heads": 4, "vocab_size": 1000, "num_experts": 8, "num_experts_per_tok": 2,
+            "moe_intermediate_size": 64, {change}}}"#
+        );
+        Ok(described(&text).err().ok_or_else(|| format!("{change} is accepted"))?.to_string())
+    };
+    for (change, reason) in [
+        (r#""num_hidden_layers": 16777216"#, "num_hidden_layers: 16777216 is more than 4096"),
+        (r#""hidden_size": 99999999"#, "hidden_size: must be an integer from 1 to 16777216, not 99999999"),
+        (r#""hidden_size": 0"#, "hidden_size: must be an integer from 1 to 16777216, not 0"),
+        (
+            r#""hidden_size": 16777216, "num_experts": 16777216, "moe_intermediate_size": 16777216"#,
+            "more than any model has",
+        ),
+        (r#""num_experts_per_tok": 9"#, "num_experts_per_tok: 9 is more than the 8 experts"),
+        (r#""num_key_value_heads": 3"#, "num_key_value_heads: 3 does not divide the 16 attention heads"),
+        (r#""tie_word_embeddings": "yes""#, "tie_word_embeddings: must be true or false"),
+        (r#""quantize": "w8a8""#, "quantize: the scheme 'w8a8' has no tables"),
+        (r#""quantization_config": {"quant_method": "quip"}"#, "quantization_config: the scheme 'quip' is not known"),
+    ] {
+        let found = refused(change)?;
+        assert!(found.contains(reason), "{change}: {found}");
+    }
+    Ok(())
+}
+
+/// The model of the test data as a list of layers.
+const LISTED: &str = "
+name: by-hand
+hidden_size: 1024
+vocabulary: 32000
+ties_embeddings: false
+layers:
+  - count: 8
+    mixer: {kind: grouped, heads: 16, kv_heads: 8, head_dim: 64}
+    feed_forward: {kind: dense, inner: 4096}
+";
+
+fn listed(text: &str) -> Result<Architecture, Box<dyn Error>> {
+    let folder = TempDir::new()?;
+    let file = folder.path().join("layers.yaml");
+    fs::write(&file, text)?;
+    Ok(Architecture::read_layers(&file)?)
+}
+
+#[test]
+fn a_list_of_layers_is_the_model_that_a_description_describes() -> TestResult {
+    assert_eq!(Architecture { family: "llama".to_owned(), ..listed(LISTED)? }, model()?);
+    Ok(())
+}
+
+#[test]
+fn operators_of_a_list_are_called_and_counted() -> TestResult {
+    let with = format!(
+        "{LISTED}    operators:
+      - {{name: in_proj, columns: 4096, inner: 1024, split: columns}}
+      - {{name: scan, bytes_per_token: 1000, state_bytes: 2000000, operations_per_token: 500, split: columns}}
+"
+    );
+    let (plain, more) = (listed(LISTED)?, listed(&with)?);
+    assert_eq!(more.parameters() - plain.parameters(), 8 * 4096 * 1024);
+    assert_eq!(more.cache_bytes(100, 2, 2.0) - plain.cache_bytes(100, 2, 2.0), 8.0 * 1e6);
+    assert_eq!(more.operations_per_token() - plain.operations_per_token(), 8.0 * (2.0 * 4096.0 * 1024.0 + 500.0));
+    let (_folder, mut tables) = tables("", 1.0)?;
+    let found = forecast(&more, &request(2, 16), &mut tables, &Calibration::built_in()?)?;
+    let of = |name: &str| found.decode.operators.iter().find(|priced| priced.operator.name == name);
+    let product = of("in_proj").ok_or("no product")?;
+    assert!(matches!(product.operator.work, Work::Product { rows: 16, columns: 2048, inner: 1024, .. }));
+    let scan = of("scan").ok_or("no scan")?;
+    assert_eq!(scan.operator.calls, 8);
+    assert_eq!(scan.operator.work, Work::Bytes { bytes: 500.0 * 16.0 + 2e6 * 16.0, operations: 250.0 * 16.0 });
+    Ok(())
+}
+
+#[test]
+fn what_a_list_of_layers_lacks_is_named() -> TestResult {
+    let refused = |from: &str, to: &str| listed(&LISTED.replace(from, to)).err().map(|error| error.to_string());
+    for (from, to, reason) in [
+        ("hidden_size: 1024\n", "", "hidden_size"),
+        ("hidden_size: 1024", "hidden_size: 0", "hidden_size: must be from 1 to 4294967296, not 0"),
+        ("grouped", "spiral", "spiral"),
+        ("kv_heads: 8", "kv_heads: 5", "layers[0].mixer.kv_heads: 5 does not divide the 16 heads"),
+        ("kv_heads: 8", "kv_heads: 0", "layers[0].mixer.kv_heads: must be from 1"),
+        ("count: 8", "count: 4294967296", "more than any model has"),
+        ("ties_embeddings: false", "storage: {dense: int3}", "storage: 'int3' is not one of bfloat16, fp8,"),
+        ("    feed_forward", "    operators: [{name: x}]\n    feed_forward", "operators: x: does nothing"),
+        (
+            "    feed_forward",
+            "    operators: [{name: x, inner: 3}]\n    feed_forward",
+            "a product has columns and inner",
+        ),
+    ] {
+        let found = refused(from, to).ok_or_else(|| format!("{to} is accepted"))?;
+        assert!(found.contains(reason), "{to}: {found}");
+    }
+    Ok(())
+}
+
+/// A file beside which forecasts are put.
+fn against(name: &str, text: &str) -> Result<Against, Box<dyn Error>> {
+    let (_folder, tables) = tables("", 1.0)?;
+    let folder = TempDir::new()?;
+    let file = folder.path().join(name);
+    fs::write(&file, text)?;
+    Ok(Against::read(&file, &model()?, &testdata().join("model"), &tables)?)
+}
+
+#[test]
+fn measured_times_are_those_of_the_same_deployment() -> TestResult {
+    let measured = "tp,batch,isl,osl,tpot_ms,ttft_ms\n2,16,1024,512,3,40\n2,16,1024,512,5,\n2,16,1024,512,4,60\n1,16,1024,512,9,90\n";
+    let found = against("measured.csv", measured)?;
+    let reference = found.of(&request(2, 16)).ok_or("no row")?;
+    let times = [reference.tpot, reference.ttft].map(|estimate| estimate.map(|estimate| estimate.value_ms));
+    assert_eq!((reference.rows, reference.is_measured(), times), (3, true, [Some(4.0), Some(60.0)]));
+    assert_eq!(found.of(&request(2, 17)), None);
+    assert_eq!(found.of(&Request { output: 513, ..request(2, 16) }), None);
+    // A list of points has other models, systems, frameworks and types as well.
+    let list = "model_path,system,backend,gemm_quant_mode,batch_size,isl,osl,tp_size,silicon_tpot_ms
+made/model,h100_sxm,vllm,bfloat16,16,1024,512,2,4
+made/model-FP8,h100_sxm,vllm,fp8,16,1024,512,2,5
+made/other,h100_sxm,vllm,bfloat16,16,1024,512,2,6
+made/model,b200_sxm,vllm,bfloat16,16,1024,512,2,7
+made/model,h100_sxm,sglang,bfloat16,16,1024,512,2,8
+";
+    assert_eq!(against("list.csv", list)?.of(&request(2, 16)).ok_or("no row")?.rows, 1);
+    Ok(())
+}
+
+#[test]
+fn another_forecast_is_read_with_its_intervals() -> TestResult {
+    let csv =
+        "tp,ep,dp,pp,batch,input_tokens,output_tokens,tpot_ms,tpot_low_ms,tpot_high_ms,ttft_ms,ttft_low_ms,ttft_high_ms
+2,1,1,1,16,1024,512,4,3,5,60,50,90
+";
+    let json = r#"{"forecasts": [{"parallel": {"tensor": 2, "data": 1, "pipeline": 1, "expert_tensor": 2, "expert": 1}, "batch": 16,
+        "input_tokens": 1024, "output_tokens": 512, "tpot": {"value_ms": 4, "low_ms": 3, "high_ms": 5},
+        "ttft": {"value_ms": 60, "low_ms": 50, "high_ms": 90}}]}"#;
+    let (of_csv, of_json) = (against("a.csv", csv)?.of(&request(2, 16)), against("a.json", json)?.of(&request(2, 16)));
+    assert_eq!(of_csv, of_json);
+    let reference = of_csv.ok_or("no row")?;
+    assert!(!reference.is_measured() && reference.ttft.is_some_and(|ttft| ttft.high_ms == 90.0));
+    Ok(())
+}
+
+#[test]
+fn a_file_without_times_of_the_model_is_named() -> TestResult {
+    let refused = |name: &str, text: &str| against(name, text).err().map(|error| error.to_string()).unwrap_or_default();
+    for (name, text, reason) in [
+        ("a.csv", "tp,batch,isl,osl\n1,1,1,1\n", "has no column of times: tpot_ms or ttft_ms"),
+        ("a.csv", "tp,batch,isl,tpot_ms\n1,1,1,1\n", "has no column osl or output_tokens"),
+        ("a.csv", "tp,batch,isl,osl,tpot_ms\n1,many,1,1,1\n", "line 2: batch_size: 'many' is not a size"),
+        ("a.csv", "tp,batch,isl,osl,tpot_ms\n", "has no times of this model on h100_sxm with vllm"),
+        ("a.csv", "system,tp,batch,isl,osl,tpot_ms\nb200_sxm,1,1,1,1,1\n", "has no times of this model"),
+        ("a.json", "[]", "is not the JSON of a forecast"),
+        ("a.json", "{", "is not the JSON of a forecast"),
+    ] {
+        let found = refused(name, text);
+        assert!(found.contains(reason), "{text}: {found}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_parts_are_the_step() -> TestResult {
     let found = asked("", 1.0, &request(2, 16))?;
     let parts: f64 = Part::ALL.iter().map(|part| found.decode.part_ms(*part)).sum();
@@ -219,7 +385,11 @@ fn one_device_exchanges_nothing_and_more_work_takes_longer() -> TestResult {
 fn bad_requests_are_one_error() -> TestResult {
     let refused = |request: Request| asked("", 1.0, &request).err().map(|error| error.to_string()).unwrap_or_default();
     assert_eq!(refused(request(1, 0)), "batch: must be from 1 to 16777216, not 0");
+    assert_eq!(refused(Request { input: 0, ..request(1, 1) }), "input: must be from 1 to 16777216, not 0");
+    assert_eq!(refused(Request { output: 0, ..request(1, 1) }), "output: must be from 1 to 16777216, not 0");
+    assert!(refused(Request { input: 1 << 24, ..request(1, 1 << 24) }).contains("tokens on each of 1 groups are more"));
     assert_eq!(refused(request(3, 1)), "tensor parallel size: 3 does not divide the 16 heads");
+    assert_eq!(refused(request(0, 1)), "tensor parallel size: must be from 1 to 4096, not 0");
     assert!(refused(Request { input: 1 << 20, ..request(1, 1024) }).starts_with("memory: 0."), "too much cache");
     let (_folder, mut without) = tables("", 1.0)?;
     let quantised = Architecture {
@@ -259,5 +429,31 @@ fn a_framework_delays_by_what_a_prefill_adds_or_by_all_of_it() -> TestResult {
         Ok(found.interference_ms)
     };
     assert!(delay_ms(true)? < delay_ms(false)?);
+    Ok(())
+}
+
+#[test]
+fn a_sweep_has_each_deployment_once_and_the_reason_of_those_that_cannot_be() -> TestResult {
+    let (_folder, mut tables) = tables("", 1.0)?;
+    let sweep = Sweep {
+        tensor: vec![1, 3],
+        batch: vec![1, 16],
+        data: 1,
+        expert: 1,
+        pipeline: 1,
+        input: 1024,
+        output: 512,
+        cache: None,
+    };
+    let calibration = Calibration::built_in()?;
+    let found = sweep.forecast(&model()?, &mut tables, &calibration)?;
+    let deployments: Vec<_> =
+        found.iter().map(|(request, forecast)| (request.parallel.tensor, request.batch, forecast.is_ok())).collect();
+    assert_eq!(deployments, [(1, 1, true), (1, 16, true), (3, 1, false), (3, 16, false)]);
+    let spread = Sweep { expert: 2, ..sweep }.forecast(&model()?, &mut tables, &calibration);
+    assert_eq!(
+        spread.err().map(|error| error.to_string()).as_deref(),
+        Some("expert parallel size: 2, but the model has no experts")
+    );
     Ok(())
 }

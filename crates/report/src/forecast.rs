@@ -1,10 +1,12 @@
 //! Forecasts of served models, as text, JSON and CSV.
 
 use crate::page::number::grouped;
+use crate::pages::counted;
 use perfdb_forecast::Error;
 use perfdb_forecast::serving::points::Point;
 use perfdb_forecast::serving::{
-    Architecture, Estimate, Forecast, Part, Phase, Priced, PricedStep, Request, Scheme, Source, Tables, Work,
+    Against, Architecture, Estimate, Forecast, Part, Phase, Priced, PricedStep, Reference, Request, Scheme, Source,
+    Tables, Work,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ pub struct Served<'s> {
     pub(crate) request: &'s Request,
     pub(crate) forecast: &'s Forecast,
     pub(crate) tables: &'s Tables,
+    /// Times from elsewhere, and the name of their file.
+    pub(crate) against: Option<(&'s str, Reference)>,
 }
 
 impl<'s> Served<'s> {
@@ -31,7 +35,13 @@ impl<'s> Served<'s> {
         forecast: &'s Forecast,
         tables: &'s Tables,
     ) -> Served<'s> {
-        Served { model, request, forecast, tables }
+        Served { model, request, forecast, tables, against: None }
+    }
+
+    /// With the times that a file has of this deployment beside it.
+    pub fn against(self, against: Option<&'s Against>) -> Served<'s> {
+        let found = against.and_then(|against| Some((against.name.as_str(), against.of(self.request)?)));
+        Served { against: found, ..self }
     }
 }
 
@@ -50,8 +60,11 @@ pub(crate) fn with_interval(estimate: &Estimate) -> String {
 
 /// One forecast in at most 25 lines.
 pub fn text(served: &Served<'_>) -> String {
-    let Served { model, request, forecast, tables } = served;
+    let Served { model, request, forecast, tables, .. } = served;
     let mut out = format!("TPOT {}, TTFT {}\n", with_interval(&forecast.tpot), with_interval(&forecast.ttft));
+    if let Some((name, reference)) = &served.against {
+        let _ = writeln!(out, "{}", compared(forecast, name, reference));
+    }
     let plural = if forecast.devices == 1 { "" } else { "s" };
     let _ = writeln!(
         out,
@@ -113,6 +126,36 @@ pub fn text(served: &Served<'_>) -> String {
     );
     let _ = writeln!(out, "not in it: {NOT_MODELLED}");
     out
+}
+
+/// How a forecast differs from times from elsewhere: `points.csv, 2 rows: TPOT 13.2 ms, forecast +4.5 %, within its interval`.
+fn compared(forecast: &Forecast, name: &str, reference: &Reference) -> String {
+    let times = [("TPOT", &forecast.tpot, reference.tpot), ("TTFT", &forecast.ttft, reference.ttft)];
+    let parts = times.into_iter().filter_map(|(what, own, other)| {
+        let other = other?;
+        let shown =
+            if reference.is_measured() { format!("{} ms", rounded(other.value_ms)) } else { with_interval(&other) };
+        Some(format!("{what} {shown}, forecast {}, {}", difference(own, &other), agreement(own, &other)))
+    });
+    let parts: Vec<String> = parts.collect();
+    let kind = if reference.is_measured() { "measured" } else { "forecast" };
+    format!("{kind} in {name}, {}: {}", counted(reference.rows, "row", "rows"), parts.join("; "))
+}
+
+/// What a forecast is more than another time: `+4.5 %`.
+pub(crate) fn difference(own: &Estimate, other: &Estimate) -> String {
+    format!("{:+.1} %", (own.value_ms / other.value_ms - 1.0) * 100.0)
+}
+
+/// Whether a measured time lies in the interval, or another forecast's interval overlaps.
+pub(crate) fn agreement(own: &Estimate, other: &Estimate) -> &'static str {
+    let meet = own.low_ms <= other.high_ms && other.low_ms <= own.high_ms;
+    match (other.low_ms == other.high_ms, meet) {
+        (true, true) => "within its interval",
+        (true, false) => "outside of its interval",
+        (false, true) => "intervals overlap",
+        (false, false) => "intervals do not overlap",
+    }
 }
 
 fn line(out: &mut String, name: &str, ms: f64, total: f64, from: &str) {
@@ -177,8 +220,22 @@ pub(crate) fn shape(work: &Work) -> String {
     }
 }
 
+/// Deployments that cannot be forecast, with the reason.
+pub fn refused(found: &[(Request, Result<Forecast, Error>)]) -> Vec<(String, String)> {
+    let reason = |(request, forecast): &(Request, Result<Forecast, Error>)| {
+        let name = format!("tp {}, batch {}", request.parallel.tensor, request.batch);
+        Some((name, forecast.as_ref().err()?.to_string()))
+    };
+    found.iter().filter_map(reason).collect()
+}
+
 /// A table of deployments: those that cannot be, with the reason.
-pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)], tables: &Tables) -> String {
+pub fn sweep(
+    model: &Architecture,
+    found: &[(Request, Result<Forecast, Error>)],
+    tables: &Tables,
+    against: Option<&Against>,
+) -> String {
     let possible: Vec<(&Request, &Forecast)> =
         found.iter().filter_map(|(request, forecast)| Some((request, forecast.as_ref().ok()?))).collect();
     let best = possible
@@ -196,8 +253,13 @@ pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)],
         ),
         None => format!("none of {} deployments of {} can be forecast\n", found.len(), model.family),
     };
+    if let Some(against) = against {
+        let _ = writeln!(out, "{}", compared_all(&possible, against));
+    }
     let _ = writeln!(out, "{}, {} {}\n", tables.device.name, tables.framework, tables.version());
-    let _ = writeln!(out, "{:>4}{:>7}  {:<26}{:<28}{:>16}  best", "tp", "batch", "TPOT", "TTFT", "tokens/s/device");
+    let beside = against.map_or(String::new(), |against| format!("  TPOT in {}", against.name));
+    let _ =
+        writeln!(out, "{:>4}{:>7}  {:<26}{:<28}{:>16}  best{beside}", "tp", "batch", "TPOT", "TTFT", "tokens/s/device");
     for (request, forecast) in found {
         let place = format!("{:>4}{:>7}  ", request.parallel.tensor, request.batch);
         match forecast {
@@ -207,14 +269,20 @@ pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)],
                     other.tokens_per_device() <= forecast.tokens_per_device()
                         || other.tpot.value_ms >= forecast.tpot.value_ms
                 });
-                let _ = writeln!(
-                    out,
-                    "{place}{:<26}{:<28}{:>16}  {}",
+                let reference = against.and_then(|against| against.of(request)?.tpot);
+                let beside = reference.map_or(String::new(), |other| {
+                    let (difference, agreement) =
+                        (difference(&forecast.tpot, &other), agreement(&forecast.tpot, &other));
+                    format!("{} ms, forecast {difference}, {agreement}", rounded(other.value_ms))
+                });
+                let line = format!(
+                    "{place}{:<26}{:<28}{:>16}  {:<6}{beside}",
                     with_interval(&forecast.tpot),
                     with_interval(&forecast.ttft),
                     grouped(forecast.tokens_per_device(), 0),
                     if is_best { "*" } else { "" }
                 );
+                let _ = writeln!(out, "{}", line.trim_end());
             }
             Err(error) => {
                 let _ = writeln!(out, "{place}{error}");
@@ -223,6 +291,23 @@ pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)],
     }
     out.push_str("\n* = no other has more tokens a device in less time; deployments whose intervals overlap cannot be told apart\n");
     out
+}
+
+/// How all forecasts differ from times from elsewhere, in one line.
+fn compared_all(possible: &[(&Request, &Forecast)], against: &Against) -> String {
+    let pairs: Vec<(Estimate, Estimate)> =
+        possible.iter().filter_map(|(request, forecast)| Some((forecast.tpot, against.of(request)?.tpot?))).collect();
+    let off = pairs.iter().map(|(own, other)| (own.value_ms / other.value_ms - 1.0).abs() * 100.0).sum::<f64>();
+    let meet = pairs.iter().filter(|(own, other)| own.low_ms <= other.high_ms && other.low_ms <= own.high_ms).count();
+    match pairs.len() {
+        0 => format!("{} has no TPOT of these deployments", against.name),
+        known => format!(
+            "{} has {}: TPOT differs by {:.1} % in the mean, {meet} of {known} agree within the intervals",
+            against.name,
+            counted(known, "deployment", "deployments"),
+            off / known as f64
+        ),
+    }
 }
 
 fn estimate(estimate: &Estimate) -> Value {
@@ -248,13 +333,13 @@ fn step(step: &PricedStep) -> Value {
     json!({"total_ms": step.total_ms(), "operators": operators})
 }
 
-/// All of the forecasts for programs.
-pub fn document(served: &[Served<'_>]) -> Value {
+/// All of the forecasts for programs, and the deployments that cannot be forecast with the reason.
+pub fn document(served: &[Served<'_>], refused: &[(String, String)]) -> Value {
     let of_one = |served: &Served<'_>| {
-        let Served { model, request, forecast, tables } = served;
+        let Served { model, request, forecast, tables, against } = served;
         let parallel = request.parallel;
         let used: BTreeMap<&str, &str> = tables.used().collect();
-        json!({
+        let mut value = json!({
             "model": model.family,
             "parameters": model.parameters(),
             "operations_per_token": model.operations_per_token(),
@@ -294,9 +379,24 @@ pub fn document(served: &[Served<'_>]) -> Value {
             "prefill": step(&forecast.prefill),
             "calibration": forecast.constants,
             "not_modelled": NOT_MODELLED,
-        })
+        });
+        if let Some((name, reference)) = against {
+            let times = |other: Option<Estimate>| other.as_ref().map(estimate);
+            value["against"] = json!({
+                "file": name,
+                "is_measured": reference.is_measured(),
+                "rows": reference.rows,
+                "tpot": times(reference.tpot),
+                "ttft": times(reference.ttft),
+            });
+        }
+        value
     };
-    json!({"forecasts": served.iter().map(of_one).collect::<Vec<_>>()})
+    let refused = refused.iter().map(|(deployment, reason)| json!({"deployment": deployment, "reason": reason}));
+    json!({
+        "forecasts": served.iter().map(of_one).collect::<Vec<_>>(),
+        "refused": refused.collect::<Vec<_>>(),
+    })
 }
 
 /// How the cache of a forecast's attention is stored.

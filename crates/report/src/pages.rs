@@ -32,7 +32,7 @@ fn share(part: f64, whole: f64) -> f64 {
 }
 
 /// `1 row`, `2 rows`.
-fn counted(count: usize, one: &str, many: &str) -> String {
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", crate::page::number::grouped(count as f64, 0), if count == 1 { one } else { many })
 }
 

@@ -1,10 +1,17 @@
 //! What a model consists of: layers of attention and feed-forward parts, as its `config.json` describes them.
 
+mod listed;
 mod read;
 
 use super::precision::Storage;
 use crate::Error;
+pub use listed::{Listed, Split};
+pub(crate) use read::architecture;
+use serde::Deserialize;
 use std::path::Path;
+
+/// Larger models are mistakes, and their products would not fit into 64 bits.
+const MOST_PARAMETERS: u64 = 1_000_000_000_000_000;
 
 /// A model.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,19 +31,29 @@ pub struct Architecture {
 }
 
 /// Layers of one kind.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Layers {
     /// How many there are.
     pub count: u64,
     /// How tokens see each other.
+    #[serde(default)]
     pub mixer: Mixer,
     /// What each token goes through alone.
+    #[serde(default)]
     pub feed_forward: FeedForward,
+    /// Operators beside these.
+    #[serde(default)]
+    pub operators: Vec<Listed>,
 }
 
 /// How tokens see each other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Mixer {
+    /// Not at all, or in operators that are listed.
+    #[default]
+    None,
     /// Attention whose heads share keys and values.
     Grouped {
         /// Heads of queries.
@@ -46,12 +63,16 @@ pub enum Mixer {
         /// Size of a head.
         head_dim: u64,
         /// Keys that are seen at the most.
+        #[serde(default)]
         window: Option<u64>,
         /// Whether the output is gated by a projection as large as the queries.
+        #[serde(default)]
         is_gated: bool,
         /// Whether the projections add a bias.
+        #[serde(default)]
         has_bias: bool,
         /// Whether queries and keys are normalised.
+        #[serde(default)]
         normalises: bool,
     },
     /// Attention on latent vectors (MLA); the cache holds one of them a token.
@@ -59,6 +80,7 @@ pub enum Mixer {
         /// Heads.
         heads: u64,
         /// Rank of the queries, where they go through one.
+        #[serde(default)]
         query_rank: Option<u64>,
         /// Rank of keys and values.
         kv_rank: u64,
@@ -69,6 +91,7 @@ pub enum Mixer {
         /// Size of a value head.
         value_dim: u64,
         /// Sparse attention: what chooses the keys.
+        #[serde(default)]
         indexer: Option<Indexer>,
     },
     /// Linear attention with a gated delta rule: a state of constant size instead of a cache.
@@ -87,7 +110,8 @@ pub enum Mixer {
 }
 
 /// What chooses the keys of sparse attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Indexer {
     /// Its heads.
     pub heads: u64,
@@ -98,8 +122,12 @@ pub struct Indexer {
 }
 
 /// What each token goes through alone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum FeedForward {
+    /// Nothing, or operators that are listed.
+    #[default]
+    None,
     /// One gated pair of products.
     Dense {
         /// Inner size.
@@ -114,8 +142,10 @@ pub enum FeedForward {
         /// Inner size of an expert.
         inner: u64,
         /// Inner size of what all tokens go through beside them, 0 without.
+        #[serde(default)]
         shared_inner: u64,
         /// Whether experts and router add a bias.
+        #[serde(default)]
         has_bias: bool,
     },
 }
@@ -127,6 +157,14 @@ impl Architecture {
     /// A file that cannot be read, a family that is not known, a size that is missing.
     pub fn read(path: &Path) -> Result<Architecture, Error> {
         read::read(path)
+    }
+
+    /// Reads a list of layers and their operators (YAML), for a model whose family is not known.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or does not describe a model.
+    pub fn read_layers(path: &Path) -> Result<Architecture, Error> {
+        listed::read(path)
     }
 
     /// Layers of all kinds.
@@ -142,32 +180,41 @@ impl Architecture {
 
     /// Parameters: weights of the language model, without layers that only speculate.
     pub fn parameters(&self) -> u64 {
-        let embeddings = self.vocabulary * self.hidden_size * if self.ties_embeddings { 1 } else { 2 };
-        let layers: u64 = self.layers.iter().map(|layers| layers.count * self.parameters_of(layers)).sum();
-        embeddings + layers + self.hidden_size
+        let [hidden, vocabulary] = [self.hidden_size, self.vocabulary].map(u128::from);
+        let embeddings = vocabulary * hidden * if self.ties_embeddings { 1 } else { 2 };
+        let layers: u128 = self.layers.iter().map(|layers| u128::from(layers.count) * self.parameters_of(layers)).sum();
+        u64::try_from(embeddings + layers + hidden).unwrap_or(u64::MAX)
     }
 
-    fn parameters_of(&self, layers: &Layers) -> u64 {
-        self.mixer_parameters(&layers.mixer) + self.feed_forward_parameters(&layers.feed_forward) + 2 * self.hidden_size
+    fn parameters_of(&self, layers: &Layers) -> u128 {
+        let listed: u128 = layers.operators.iter().map(Listed::parameters).sum();
+        self.mixer_parameters(&layers.mixer)
+            + self.feed_forward_parameters(&layers.feed_forward)
+            + listed
+            + 2 * u128::from(self.hidden_size)
     }
 
-    fn mixer_parameters(&self, mixer: &Mixer) -> u64 {
-        let hidden = self.hidden_size;
+    fn mixer_parameters(&self, mixer: &Mixer) -> u128 {
+        let hidden = u128::from(self.hidden_size);
         match *mixer {
+            Mixer::None => 0,
             Mixer::Grouped { heads, kv_heads, head_dim, is_gated, has_bias, normalises, .. } => {
+                let [heads, kv_heads, head_dim] = [heads, kv_heads, head_dim].map(u128::from);
                 let queries = heads * head_dim * if is_gated { 2 } else { 1 };
                 let keys = 2 * kv_heads * head_dim;
                 let bias = if has_bias { queries + keys } else { 0 };
                 hidden * (queries + keys) + heads * head_dim * hidden + bias + if normalises { 2 * head_dim } else { 0 }
             }
             Mixer::Latent { heads, query_rank, kv_rank, nope_dim, rope_dim, value_dim, indexer } => {
+                let [heads, kv_rank] = [heads, kv_rank].map(u128::from);
+                let [nope_dim, rope_dim, value_dim] = [nope_dim, rope_dim, value_dim].map(u128::from);
+                let query_rank = query_rank.map(u128::from);
                 let head = nope_dim + rope_dim;
                 let queries =
                     query_rank.map_or(hidden * heads * head, |rank| hidden * rank + rank + rank * heads * head);
                 let index = indexer.map_or(0, |index| {
-                    query_rank.unwrap_or(hidden) * index.heads * index.head_dim
-                        + hidden * (index.head_dim + index.heads)
-                        + 2 * index.head_dim
+                    let [heads, head_dim] = [index.heads, index.head_dim].map(u128::from);
+                    query_rank.unwrap_or(hidden) * heads * head_dim + hidden * (head_dim + heads) + 2 * head_dim
                 });
                 queries
                     + hidden * (kv_rank + rope_dim)
@@ -177,6 +224,8 @@ impl Architecture {
                     + index
             }
             Mixer::GatedDelta { key_heads, value_heads, key_dim, value_dim, convolution } => {
+                let [key_heads, value_heads] = [key_heads, value_heads].map(u128::from);
+                let [key_dim, value_dim, convolution] = [key_dim, value_dim, convolution].map(u128::from);
                 let (keys, values) = (key_heads * key_dim, value_heads * value_dim);
                 hidden * (2 * keys + 2 * values + 2 * value_heads)
                     + convolution * (2 * keys + values)
@@ -187,11 +236,13 @@ impl Architecture {
         }
     }
 
-    fn feed_forward_parameters(&self, feed_forward: &FeedForward) -> u64 {
-        let hidden = self.hidden_size;
+    fn feed_forward_parameters(&self, feed_forward: &FeedForward) -> u128 {
+        let hidden = u128::from(self.hidden_size);
         match *feed_forward {
-            FeedForward::Dense { inner } => 3 * hidden * inner,
+            FeedForward::None => 0,
+            FeedForward::Dense { inner } => 3 * hidden * u128::from(inner),
             FeedForward::Experts { count, inner, shared_inner, has_bias, .. } => {
+                let [count, inner, shared_inner] = [count, inner, shared_inner].map(u128::from);
                 let bias = if has_bias { count * (2 * inner + hidden + 1) } else { 0 };
                 count * 3 * hidden * inner + hidden * count + 3 * hidden * shared_inner + bias
             }
@@ -207,6 +258,7 @@ impl Architecture {
             .map(|layers| {
                 let mixer = self.mixer_parameters(&layers.mixer) as f64 * storage.attention.bytes() / tensor as f64;
                 let feed_forward = match layers.feed_forward {
+                    FeedForward::None => 0.0,
                     FeedForward::Dense { inner } => 3.0 * hidden * inner as f64 * storage.dense.bytes() / tensor as f64,
                     FeedForward::Experts { count, inner, shared_inner, .. } => {
                         let routed = count as f64 * 3.0 * hidden * inner as f64 * storage.experts.bytes();
@@ -214,7 +266,8 @@ impl Architecture {
                         routed / (expert_tensor * expert) as f64 + shared / tensor as f64 + hidden * count as f64 * 2.0
                     }
                 };
-                layers.count as f64 * (mixer + feed_forward)
+                let listed: f64 = layers.operators.iter().map(|operator| operator.weight_bytes(storage, tensor)).sum();
+                layers.count as f64 * (mixer + feed_forward + listed)
             })
             .sum();
         let embeddings = self.vocabulary as f64 * hidden * 2.0 * if self.ties_embeddings { 1.0 } else { 2.0 };
@@ -224,6 +277,7 @@ impl Architecture {
     /// Bytes that one device keeps of a sequence of this many tokens.
     pub fn cache_bytes(&self, tokens: u64, tensor: u64, bytes_each: f64) -> f64 {
         let of_layer = |mixer: &Mixer| match *mixer {
+            Mixer::None => 0.0,
             Mixer::Grouped { kv_heads, head_dim, window, .. } => {
                 let kept = window.map_or(tokens, |window| tokens.min(window)) as f64;
                 kept * (2 * kv_heads.div_ceil(tensor) * head_dim) as f64 * bytes_each
@@ -233,21 +287,29 @@ impl Architecture {
                 (value_heads.div_ceil(tensor) * key_dim * value_dim) as f64 * 4.0
             }
         };
-        self.layers.iter().map(|layers| layers.count as f64 * of_layer(&layers.mixer)).sum()
+        let of_layers = |layers: &Layers| {
+            let listed: f64 = layers.operators.iter().map(|operator| operator.state_bytes(tensor)).sum();
+            layers.count as f64 * (of_layer(&layers.mixer) + listed)
+        };
+        self.layers.iter().map(of_layers).sum()
     }
 
     /// Operations of a token, two for each weight that it goes through.
     pub fn operations_per_token(&self) -> f64 {
+        let hidden = u128::from(self.hidden_size);
         let of_layer = |layers: &Layers| {
             let feed_forward = match layers.feed_forward {
-                FeedForward::Dense { inner } => 3 * self.hidden_size * inner,
                 FeedForward::Experts { count, per_token, inner, shared_inner, .. } => {
-                    self.hidden_size * (3 * (per_token * inner + shared_inner) + count)
+                    let [count, per_token] = [count, per_token].map(u128::from);
+                    let [inner, shared_inner] = [inner, shared_inner].map(u128::from);
+                    hidden * (3 * (per_token * inner + shared_inner) + count)
                 }
+                _ => self.feed_forward_parameters(&layers.feed_forward),
             };
-            layers.count * (self.mixer_parameters(&layers.mixer) + feed_forward)
+            let listed: f64 = layers.operators.iter().map(Listed::operations_of_token).sum();
+            layers.count as f64 * (2.0 * (self.mixer_parameters(&layers.mixer) + feed_forward) as f64 + listed)
         };
-        let layers: u64 = self.layers.iter().map(of_layer).sum();
-        2.0 * (layers + self.vocabulary * self.hidden_size) as f64
+        let of_layers: f64 = self.layers.iter().map(of_layer).sum();
+        of_layers + 2.0 * (u128::from(self.vocabulary) * hidden) as f64
     }
 }

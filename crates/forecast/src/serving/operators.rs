@@ -3,6 +3,7 @@
 use super::architecture::{Architecture, FeedForward, Indexer, Layers, Mixer};
 use super::parallel::Parallel;
 use super::precision::Scheme;
+use std::borrow::Cow;
 
 /// What a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +49,7 @@ impl Part {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operator {
     /// What it is called here: `qkv`, `gate_up`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it counts to.
     pub part: Part,
     /// Calls of a step.
@@ -180,6 +181,7 @@ pub fn operators(model: &Architecture, parallel: &Parallel, step: &Step) -> Vec<
         list.mixer(layers);
         list.feed_forward(layers);
         list.small(layers);
+        list.listed(layers);
         if parallel.tensor > 1 {
             list.sum(layers.count * 2, step.tokens(), parallel.tensor);
         }
@@ -201,14 +203,21 @@ struct List<'m> {
 }
 
 impl List<'_> {
-    fn push(&mut self, name: &'static str, part: Part, calls: u64, work: Work) {
+    fn push(&mut self, name: impl Into<Cow<'static, str>>, part: Part, calls: u64, work: Work) {
+        let name = name.into();
         match self.operators.iter_mut().find(|known| known.name == name && known.work == work) {
             Some(known) => known.calls += calls,
             None => self.operators.push(Operator { name, part, calls, work }),
         }
     }
 
-    fn product(&mut self, name: &'static str, calls: u64, [rows, columns, inner]: [u64; 3], scheme: Scheme) {
+    fn product(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        calls: u64,
+        [rows, columns, inner]: [u64; 3],
+        scheme: Scheme,
+    ) {
         self.push(name, Part::Gemm, calls, Work::Product { rows, columns, inner, scheme });
     }
 
@@ -222,6 +231,7 @@ impl List<'_> {
         let (tokens, scheme) = (self.step.tokens(), self.model.storage.attention);
         let Step { phase, sequences, length, cache } = *self.step;
         match layers.mixer {
+            Mixer::None => {}
             Mixer::Grouped { heads, kv_heads, head_dim, window, is_gated, .. } => {
                 let (heads, kv_heads) = (heads / tensor, kv_heads.div_ceil(tensor));
                 let queries = heads * if is_gated { 2 } else { 1 };
@@ -262,7 +272,7 @@ impl List<'_> {
                 let (keys, values) = (key_heads * key_dim / tensor, value_heads * value_dim / tensor);
                 self.product("in_proj", count, [tokens, 2 * keys + 2 * values, hidden], scheme);
                 let state = (value_heads / tensor * key_dim * value_dim) as f64;
-                let moved = (tokens * (2 * keys + 3 * values) * 2) as f64 + 2.0 * 4.0 * state * sequences as f64;
+                let moved = 2.0 * tokens as f64 * (2 * keys + 3 * values) as f64 + 2.0 * 4.0 * state * sequences as f64;
                 let operations = 8.0 * state * tokens as f64;
                 self.push("linear_attention", Part::Attention, count, Work::Bytes { bytes: moved, operations });
                 self.product("out_proj", count, [tokens, hidden, values], scheme);
@@ -285,6 +295,7 @@ impl List<'_> {
         let (count, hidden, tensor) = (layers.count, self.model.hidden_size, self.parallel.tensor);
         let tokens = self.step.tokens();
         match layers.feed_forward {
+            FeedForward::None => {}
             FeedForward::Dense { inner } => self.gated(count, ["gate_up", "down"], inner / tensor),
             FeedForward::Experts { count: experts, per_token, inner, shared_inner, .. } => {
                 let router = Work::Product { rows: tokens, columns: experts, inner: hidden, scheme: Scheme::Bf16 };
@@ -317,10 +328,27 @@ impl List<'_> {
         self.product(down, count, [tokens, hidden, inner], scheme);
     }
 
+    /// Operators that a list of layers names.
+    fn listed(&mut self, layers: &Layers) {
+        let (tokens, tensor, sequences) = (self.step.tokens(), self.parallel.tensor, self.step.sequences);
+        for operator in &layers.operators {
+            let name = || Cow::Owned(operator.name.clone());
+            if operator.has_product() {
+                let [columns, inner] = operator.share(tensor);
+                self.product(name(), layers.count, [tokens, columns, inner], self.model.storage.dense);
+            }
+            let [bytes, operations] = operator.moved(tokens, sequences, tensor);
+            if bytes > 0.0 || operations > 0.0 {
+                self.push(name(), Part::Other, layers.count, Work::Bytes { bytes, operations });
+            }
+        }
+    }
+
     /// Norms, rotation, activation, writing the cache, and what quantises activations: all of it bound by bytes.
     fn small(&mut self, layers: &Layers) {
         let (tokens, hidden, tensor) = (self.step.tokens() as f64, self.model.hidden_size as f64, self.parallel.tensor);
         let heads = match layers.mixer {
+            Mixer::None => 0,
             Mixer::Grouped { heads, kv_heads, head_dim, .. } => {
                 (heads / tensor + 2 * kv_heads.div_ceil(tensor)) * head_dim
             }
@@ -330,6 +358,7 @@ impl List<'_> {
             }
         } as f64;
         let inner = match layers.feed_forward {
+            FeedForward::None => 0.0,
             FeedForward::Dense { inner } => (inner / tensor) as f64,
             FeedForward::Experts { shared_inner, .. } => (shared_inner / tensor) as f64,
         };

@@ -24,6 +24,23 @@ impl Parallel {
         Parallel { tensor, data: 1, pipeline: 1, expert_tensor: tensor, expert: 1 }
     }
 
+    /// Devices of attention, `tensor` for each of `data` groups, of which the experts of a model take `expert` groups.
+    ///
+    /// # Errors
+    /// Groups of experts that do not divide the devices.
+    pub fn spread(model: &Architecture, tensor: u64, data: u64, expert: u64, pipeline: u64) -> Result<Parallel, Error> {
+        let devices = tensor.saturating_mul(data);
+        if expert == 0 || model.expert_layers() > 0 && !devices.is_multiple_of(expert) {
+            let reason = format!("{expert} does not divide the {devices} devices");
+            return Err(Error::Deployment { field: "expert parallel size", reason });
+        }
+        if model.expert_layers() == 0 && expert > 1 {
+            let reason = format!("{expert}, but the model has no experts");
+            return Err(Error::Deployment { field: "expert parallel size", reason });
+        }
+        Ok(Parallel { tensor, data, pipeline, expert_tensor: devices / expert, expert })
+    }
+
     /// Devices of a replica.
     pub fn devices(&self) -> u64 {
         self.tensor * self.data * self.pipeline
@@ -59,6 +76,7 @@ impl Parallel {
         }
         for layers in &model.layers {
             let heads = match layers.mixer {
+                Mixer::None => continue,
                 Mixer::Grouped { heads, .. } | Mixer::Latent { heads, .. } => heads,
                 Mixer::GatedDelta { value_heads, .. } => value_heads,
             };

@@ -106,7 +106,7 @@ pub fn read(path: &Path) -> Result<Vec<Point>, Error> {
 }
 
 /// Servers that were started with N devices for tensor and for expert parallelism stand in lists as N × N devices.
-fn in_devices(listed: Parallel) -> Parallel {
+pub(super) fn in_devices(listed: Parallel) -> Parallel {
     let Parallel { tensor, data, expert_tensor, expert, .. } = listed;
     let is_square = expert_tensor == expert && expert > 1 && tensor * data == expert * expert;
     match (is_square, tensor > 1) {
@@ -222,7 +222,7 @@ impl Sources {
 }
 
 /// The name of a model without its organisation, its maker's prefix, and how weights are stored or tuned.
-fn bare(file: &str) -> String {
+pub(super) fn bare(file: &str) -> String {
     let name = file.trim_end_matches("_config.json").rsplit("--").next().unwrap_or_default().to_ascii_lowercase();
     let drop = ["meta", "instruct", "fp8", "nvfp4", "fp4", "bf16", "hf", "chat"];
     name.split('-').filter(|word| !drop.contains(word)).collect::<Vec<_>>().join("-")

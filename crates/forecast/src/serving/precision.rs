@@ -38,6 +38,11 @@ impl Scheme {
         self.row().0
     }
 
+    /// The names of all schemes.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        Scheme::ALL.iter().map(|(_, name, _)| *name)
+    }
+
     /// Bytes of a value, its share of the scales included.
     pub fn bytes(self) -> f64 {
         self.row().1

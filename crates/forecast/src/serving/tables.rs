@@ -136,6 +136,9 @@ impl Tables {
     /// When the folder is not there, or its system is not a known device.
     pub fn open(database: &Path) -> Result<Tables, Error> {
         let database = perfdb_files::paths::absolute(database);
+        if !database.is_dir() {
+            return Err(Error::Malformed { path: database, reason: "is not a folder with tables".to_owned() });
+        }
         let name = |at: usize| {
             let folder = database.ancestors().nth(at).and_then(Path::file_name);
             folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! What deployments of a model cost.
 
 use super::counted;
-use crate::forecast::{Served, shape, with_interval};
+use crate::forecast::{Served, agreement, difference, shape, with_interval};
 use crate::page::number::grouped;
 use crate::page::{
     Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, TradeOff, TradeOffPoint, Trust,
@@ -12,6 +12,7 @@ use perfdb_forecast::serving::{Estimate, Priced, PricedStep};
 pub fn forecast_page(served: &[Served<'_>], refused: &[(String, String)], provenance: Provenance) -> Page {
     let mut blocks = Vec::new();
     if let [one] = served {
+        blocks.extend(compared(served).map(Block::Table));
         blocks.push(Block::Chart(parts(served, "Parts of the time per output token")));
         blocks.push(Block::Table(operators("decode", "Operators of a decode step", &one.forecast.decode)));
         blocks.push(Block::Table(operators("prefill", "Operators of the prefill of a prompt", &one.forecast.prefill)));
@@ -25,6 +26,7 @@ pub fn forecast_page(served: &[Served<'_>], refused: &[(String, String)], proven
         blocks.push(Block::Chart(chart));
         blocks.push(Block::Chart(parts(served, "Parts of the time per output token")));
         blocks.push(Block::Table(deployments(served)));
+        blocks.extend(compared(served).map(Block::Table));
     }
     if !refused.is_empty() {
         blocks.push(Block::Table(Table::new(
@@ -145,6 +147,32 @@ fn deployments(served: &[Served<'_>]) -> Table {
     )
 }
 
+/// Forecasts beside times from elsewhere, where there are any.
+fn compared(served: &[Served<'_>]) -> Option<Table> {
+    let pairs: Vec<(&Served<'_>, &str, Estimate)> = served
+        .iter()
+        .filter_map(|one| {
+            let (file, reference) = one.against.as_ref()?;
+            Some((one, *file, reference.tpot?))
+        })
+        .collect();
+    let (_, file, _) = pairs.first()?;
+    let of = |value: fn(&(&Served<'_>, &str, Estimate)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
+    Some(Table::new(
+        "against",
+        format!("Compared with {file}"),
+        vec![
+            Column::text("Deployment", pairs.iter().map(|(one, ..)| name(one))),
+            Column::decimal("TPOT", of(|(one, ..)| one.forecast.tpot.value_ms), 2).unit("ms"),
+            Column::decimal("from", of(|(one, ..)| one.forecast.tpot.low_ms), 2).unit("ms"),
+            Column::decimal("to", of(|(one, ..)| one.forecast.tpot.high_ms), 2).unit("ms"),
+            Column::decimal("in the file", of(|(.., other)| other.value_ms), 2).unit("ms"),
+            Column::text("Forecast", pairs.iter().map(|(one, _, other)| difference(&one.forecast.tpot, other))),
+            Column::text("Agreement", pairs.iter().map(|(one, _, other)| agreement(&one.forecast.tpot, other))),
+        ],
+    ))
+}
+
 fn parts(served: &[Served<'_>], title: &str) -> crate::page::Chart {
     let parts = perfdb_forecast::serving::Part::ALL;
     let names: Vec<String> = served.iter().map(name).collect();
@@ -166,7 +194,7 @@ fn operators(key: &'static str, title: &str, step: &PricedStep) -> Table {
         key,
         title,
         vec![
-            Column::text("Operator", step.operators.iter().map(|priced| priced.operator.name)),
+            Column::text("Operator", step.operators.iter().map(|priced| &*priced.operator.name)),
             Column::text("Part", step.operators.iter().map(|priced| priced.operator.part.name())),
             Column::text("Shape", step.operators.iter().map(|priced| shape(&priced.operator.work))),
             Column::whole("Calls", of(|priced| priced.operator.calls as f64)),

@@ -1,202 +1,85 @@
-//! Reads `config.json` as it is published with a model's weights: what differs between families is a table.
+//! Layers and storage of a model from its `config.json`: what differs between families is a table.
 
-use super::{Architecture, FeedForward, Indexer, Layers, Mixer};
+use super::{Architecture, FeedForward, Indexer, Layers, MOST_PARAMETERS, Mixer};
 use crate::Error;
-use crate::serving::precision::Storage;
-use perfdb_files::escape::excerpt;
-use perfdb_trace::source::Source;
+use crate::description::{AttentionForm, Description, Family, Fault, Field, fault};
+use crate::serving::precision::{Scheme, Storage};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Larger sizes are mistakes.
-const LARGEST: u64 = 1 << 24;
-
-/// What distinguishes a family beyond what its description says.
-struct Family {
-    /// `model_type`, also of the text part of models that see.
-    name: &'static str,
-    attention: AttentionForm,
-    normalises: bool,
-    has_bias: bool,
-    ties_embeddings: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AttentionForm {
-    Grouped,
-    Latent,
-}
-
-const fn grouped(name: &'static str, normalises: bool, has_bias: bool) -> Family {
-    Family { name, attention: AttentionForm::Grouped, normalises, has_bias, ties_embeddings: false }
-}
-
-const fn latent(name: &'static str) -> Family {
-    Family { name, attention: AttentionForm::Latent, normalises: false, has_bias: false, ties_embeddings: false }
-}
-
-const FAMILIES: [Family; 29] = [
-    grouped("llama", false, false),
-    grouped("mistral", false, false),
-    grouped("mixtral", false, false),
-    grouped("qwen2", false, true),
-    grouped("qwen2_moe", false, true),
-    grouped("mimo", false, true),
-    grouped("qwen3", true, false),
-    grouped("qwen3_moe", true, false),
-    grouped("qwen3_vl_text", true, false),
-    grouped("qwen3_vl_moe_text", true, false),
-    grouped("qwen3_next", true, false),
-    grouped("qwen3_5", true, false),
-    grouped("qwen3_5_text", true, false),
-    grouped("qwen3_5_moe", true, false),
-    grouped("qwen3_5_moe_text", true, false),
-    grouped("gpt_oss", false, true),
-    grouped("minimax_m2", true, false),
-    grouped("glm4", false, true),
-    grouped("glm4_moe", true, true),
-    grouped("llama4", false, false),
-    grouped("llama4_text", false, false),
-    Family { name: "gemma3_text", ties_embeddings: true, ..grouped("", true, false) },
-    Family { name: "gemma3", ties_embeddings: true, ..grouped("", true, false) },
-    latent("deepseek_v2"),
-    latent("deepseek_v3"),
-    latent("deepseek_v32"),
-    latent("kimi_k2"),
-    latent("glm_moe_dsa"),
-    latent("kimi_k25"),
-];
+/// More layers are a mistake.
+const MOST_LAYERS: u64 = 1 << 12;
 
 pub(super) fn read(path: &Path) -> Result<Architecture, Error> {
-    let path = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
-    let config = json(&path)?;
-    let beside = quantization_file(&path);
-    let beside = if beside.is_file() { Some(json(&beside)?) } else { None };
-    let field = |reason: Fault| Error::Field { path: path.clone(), field: reason.0, reason: reason.1 };
-    let text = config.get("text_config").filter(|text| text.is_object()).unwrap_or(&config);
-    let mut found = architecture(text).map_err(field)?;
-    let quantized = if text.get("quantization_config").is_some() { text } else { &config };
-    found.storage = Storage::read(quantized, beside.as_ref()).map_err(|reason| match reason.split_once(": ") {
-        Some((name, reason)) => field((name.to_owned(), reason.to_owned())),
-        None => field(("quantization_config".to_owned(), reason)),
+    let description = Description::open(path)?;
+    let in_file = |fault: Fault| fault.in_file(&description.path);
+    let family = description.family(|_| true).map_err(in_file)?;
+    let mut found = architecture(&description, family).map_err(in_file)?;
+    if let Some(method) = description.name("quantize").map_err(in_file)? {
+        let reason = format!("the scheme '{method}' has no tables of served models");
+        return Err(in_file(Fault { field: "quantize".to_owned(), reason }));
+    }
+    let storage = Storage::read(description.quantized(), description.beside.as_ref());
+    found.storage = storage.map_err(|reason| {
+        let (field, reason) = reason.split_once(": ").unwrap_or(("quantization_config", &reason));
+        in_file(Fault { field: field.to_owned(), reason: reason.to_owned() })
     })?;
     Ok(found)
 }
 
-/// `hf_quant_config.json` beside `config.json`, and `NAME_hf_quant_config.json` beside `NAME_config.json`.
-fn quantization_file(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().replace("config.json", "hf_quant_config.json");
-    path.with_file_name(name)
-}
-
-/// A description in Python's JSON; `Infinity` and `NaN` become null, as no size that is looked at is one of them.
-fn json(path: &Path) -> Result<Value, Error> {
-    let malformed = |reason: String| Error::Malformed { path: path.to_owned(), reason };
-    let bytes = Source::open(path)?.read_all()?;
-    let read = perfdb_trace::json::parse(&bytes).map_err(|error| malformed(format!("no JSON: {error}")))?;
-    let value = serde_json::to_value(&read).map_err(|error| malformed(format!("no JSON: {error}")))?;
-    if value.is_object() { Ok(value) } else { Err(malformed("a model description must be a JSON object".to_owned())) }
-}
-
-/// A field, and what is wrong with it.
-type Fault = (String, String);
-
-fn fault<T>(field: &str, reason: impl Into<String>) -> Result<T, Fault> {
-    Err((field.to_owned(), reason.into()))
-}
-
-struct Description<'v>(&'v Value);
-
-impl Description<'_> {
-    fn get(&self, field: &str) -> Option<&Value> {
-        self.0.get(field).filter(|value| !value.is_null())
-    }
-
-    fn size(&self, field: &str) -> Result<Option<u64>, Fault> {
-        let Some(value) = self.get(field) else { return Ok(None) };
-        match value.as_u64() {
-            Some(size) if size <= LARGEST => Ok(Some(size)),
-            _ => fault(field, format!("must be an integer up to {LARGEST}, not {}", excerpt(&value.to_string()))),
-        }
-    }
-
-    /// The first of these fields that is there and not 0.
-    fn first(&self, fields: &[&str]) -> Result<Option<u64>, Fault> {
-        for field in fields {
-            if let Some(size) = self.size(field)?.filter(|size| *size > 0) {
-                return Ok(Some(size));
-            }
-        }
-        Ok(None)
-    }
-
-    fn required(&self, field: &str) -> Result<u64, Fault> {
-        match self.first(&[field])? {
-            Some(size) => Ok(size),
-            None => fault(field, "is missing"),
-        }
-    }
-
-    fn flag(&self, field: &str) -> Option<bool> {
-        self.get(field).and_then(Value::as_bool)
-    }
-
-    fn list(&self, field: &str) -> Option<&Vec<Value>> {
-        self.get(field).and_then(Value::as_array)
-    }
-}
-
-fn architecture(text: &Value) -> Result<Architecture, Fault> {
-    let description = Description(text);
-    let Some(name) = description.get("model_type").and_then(Value::as_str) else {
-        return fault("model_type", "is missing");
-    };
-    let Some(family) = FAMILIES.iter().find(|family| family.name == name) else {
-        let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-        return fault(
-            "model_type",
-            format!("the architecture {} is not known (known: {})", excerpt(name), known.join(", ")),
-        );
-    };
+/// The layers, their weights in 16 bits.
+pub(crate) fn architecture(description: &Description, family: &Family) -> Field<Architecture> {
     if description.get("block_configs").is_some() {
         return fault("block_configs", "layers that differ one by one are not known");
     }
     let count = description.required("num_hidden_layers")?;
+    if count > MOST_LAYERS {
+        return fault("num_hidden_layers", format!("{count} is more than {MOST_LAYERS}"));
+    }
     let mut layers: Vec<Layers> = Vec::new();
     for layer in 0..count {
-        let (mixer, feed_forward) = (mixer(&description, family, layer)?, feed_forward(&description, family, layer)?);
+        let (mixer, feed_forward) = (mixer(description, family, layer)?, feed_forward(description, family, layer)?);
         match layers.iter_mut().find(|known| known.mixer == mixer && known.feed_forward == feed_forward) {
             Some(known) => known.count += 1,
-            None => layers.push(Layers { count: 1, mixer, feed_forward }),
+            None => layers.push(Layers { count: 1, mixer, feed_forward, operators: Vec::new() }),
         }
     }
-    Ok(Architecture {
+    let found = Architecture {
         family: family.name.to_owned(),
         hidden_size: description.required("hidden_size")?,
         vocabulary: description.required("vocab_size")?,
-        ties_embeddings: description.flag("tie_word_embeddings").unwrap_or(family.ties_embeddings),
+        ties_embeddings: description.flag("tie_word_embeddings")?.unwrap_or(family.ties_embeddings),
         layers,
-        storage: Storage::all(crate::serving::precision::Scheme::Bf16),
-    })
+        storage: Storage::all(Scheme::Bf16),
+    };
+    match found.parameters() {
+        parameters if parameters > MOST_PARAMETERS => fault(
+            "hidden_size",
+            format!("the sizes make {:.0e} parameters, more than any model has", parameters as f64),
+        ),
+        _ => Ok(found),
+    }
 }
 
 /// What `layer_types` says of a layer, or the interval that stands for such a list.
-fn layer_type<'v>(description: &Description<'v>, layer: u64) -> &'v str {
-    if let Some(types) = description.0.get("layer_types").and_then(Value::as_array) {
+fn layer_type<'d>(description: &'d Description, family: &Family, layer: u64) -> &'d str {
+    if let Some(types) = description.list("layer_types") {
         return types.get(layer as usize).and_then(Value::as_str).unwrap_or("full_attention");
     }
-    let interval = |field: &str| description.0.get(field).and_then(Value::as_u64).filter(|interval| *interval > 0);
+    let interval = |field: &str| description.get(field).and_then(Value::as_u64).filter(|interval| *interval > 0);
     if let Some(interval) = interval("full_attention_interval") {
         return if (layer + 1).is_multiple_of(interval) { "full_attention" } else { "linear_attention" };
     }
     match interval("sliding_window_pattern") {
         Some(interval) if !(layer + 1).is_multiple_of(interval) => "sliding_attention",
+        // The first models of this family see through a window in all layers.
+        None if family.name == "mistral" && description.get("sliding_window").is_some() => "sliding_attention",
         _ => "full_attention",
     }
 }
 
-fn mixer(description: &Description<'_>, family: &Family, layer: u64) -> Result<Mixer, Fault> {
-    let kind = layer_type(description, layer);
+fn mixer(description: &Description, family: &Family, layer: u64) -> Field<Mixer> {
+    let kind = layer_type(description, family, layer);
     if kind == "linear_attention" {
         return Ok(Mixer::GatedDelta {
             key_heads: description.required("linear_num_key_heads")?,
@@ -235,19 +118,23 @@ fn mixer(description: &Description<'_>, family: &Family, layer: u64) -> Result<M
         "chunked_attention" => description.first(&["attention_chunk_size"])?,
         _ => None,
     };
+    let kv_heads = description.first(&["num_key_value_heads"])?.unwrap_or(heads);
+    if !heads.is_multiple_of(kv_heads) {
+        return fault("num_key_value_heads", format!("{kv_heads} does not divide the {heads} attention heads"));
+    }
     Ok(Mixer::Grouped {
         heads,
-        kv_heads: description.first(&["num_key_value_heads"])?.unwrap_or(heads),
+        kv_heads,
         head_dim,
         window,
-        is_gated: description.flag("attn_output_gate").unwrap_or(family.name == "qwen3_next"),
-        has_bias: description.flag("attention_bias").unwrap_or(family.has_bias),
+        is_gated: description.flag("attn_output_gate")?.unwrap_or(family.name == "qwen3_next"),
+        has_bias: description.flag("attention_bias")?.unwrap_or(family.has_bias),
         normalises: family.normalises,
     })
 }
 
-fn feed_forward(description: &Description<'_>, family: &Family, layer: u64) -> Result<FeedForward, Fault> {
-    let dense = || -> Result<FeedForward, Fault> {
+fn feed_forward(description: &Description, family: &Family, layer: u64) -> Field<FeedForward> {
+    let dense = || -> Field<FeedForward> {
         Ok(FeedForward::Dense {
             inner: description
                 .first(&["intermediate_size_mlp", "intermediate_size"])?
@@ -270,11 +157,14 @@ fn feed_forward(description: &Description<'_>, family: &Family, layer: u64) -> R
     let Some(per_token) = description.first(&["num_experts_per_tok", "experts_per_token"])? else {
         return fault("num_experts_per_tok", "is missing");
     };
+    if per_token > count {
+        return fault("num_experts_per_tok", format!("{per_token} is more than the {count} experts"));
+    }
     Ok(FeedForward::Experts { count, per_token, inner, shared_inner, has_bias: family.name == "gpt_oss" })
 }
 
 /// Whether a layer has experts: some families begin with dense layers, some mix them in.
-fn has_experts(description: &Description<'_>, layer: u64) -> Result<bool, Fault> {
+fn has_experts(description: &Description, layer: u64) -> Field<bool> {
     if let Some(kinds) = description.list("mlp_layer_types") {
         return Ok(kinds.get(layer as usize).and_then(Value::as_str) != Some("dense"));
     }

@@ -44,7 +44,8 @@ impl Version {
     }
 }
 
-/// The folders of versions in the order in which they are asked: the wanted one and newer ones, then older ones, the nearest first.
+/// The folders of versions in the order in which they are asked: the wanted one and newer ones, then older ones, the nearest first. A wanted
+/// folder whose name is not a version, such as a calibrated copy, is asked before all versions, the newest first.
 pub(super) fn ordered(folder: &Path, wanted: Option<&str>) -> Result<Vec<(String, PathBuf)>, Error> {
     let malformed = |error: std::io::Error| Error::Malformed { path: folder.to_owned(), reason: error.to_string() };
     let mut known = Vec::new();
@@ -58,6 +59,12 @@ pub(super) fn ordered(folder: &Path, wanted: Option<&str>) -> Result<Vec<(String
         }
     }
     known.sort();
+    if let Some(name) = wanted.filter(|name| Version::parse(name).is_none() && !name.is_empty())
+        && folder.join(name).is_dir()
+    {
+        let versions = known.into_iter().rev().map(|(_, name, path)| (name, path));
+        return Ok(std::iter::once((name.to_owned(), folder.join(name))).chain(versions).collect());
+    }
     let wanted = wanted.and_then(Version::parse).or_else(|| known.last().map(|(version, ..)| *version));
     let older = known.partition_point(|(version, ..)| Some(*version) < wanted);
     let (older, newer) = known.split_at(older);
@@ -81,7 +88,7 @@ mod tests {
     #[test]
     fn newer_versions_help_out_before_older_ones() {
         let folder = tempfile::tempdir().expect("a folder");
-        for version in ["0.14.0", "0.19.0", "0.24.0", "notes"] {
+        for version in ["0.14.0", "0.19.0", "0.24.0", "mine"] {
             std::fs::create_dir(folder.path().join(version)).expect("a folder");
         }
         let names = |wanted: Option<&str>| -> Vec<String> {
@@ -89,5 +96,7 @@ mod tests {
         };
         assert_eq!(names(Some("0.18.1")), ["0.19.0", "0.24.0", "0.14.0"]);
         assert_eq!(names(None), ["0.24.0", "0.19.0", "0.14.0"]);
+        assert_eq!(names(Some("mine")), ["mine", "0.24.0", "0.19.0", "0.14.0"]);
+        assert_eq!(names(Some("nightly")), ["0.24.0", "0.19.0", "0.14.0"]);
     }
 }
