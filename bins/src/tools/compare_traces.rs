@@ -91,7 +91,7 @@ struct Arguments {
     #[arg(long, value_name = "LIST.yaml", value_parser = path())]
     pairs: Option<PathBuf>,
 
-    /// Find the late rank in the traces of all ranks of a run: files, or folders of *.json and *.json.gz
+    /// Find the late rank in the traces of all ranks of a run: files, or folders of traces and profiles
     #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with = "traces", conflicts_with_all = OF_TWO_TRACES)]
     ranks: Vec<PathBuf>,
 

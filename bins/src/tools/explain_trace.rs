@@ -14,7 +14,7 @@ use perfdb_report::one_trace;
 use perfdb_report::pages::one_trace_page;
 use perfdb_trace::timeline::Target;
 use perfdb_tracediff::{
-    KindOfStep, LoadOptions, OneTrace, PhaseFilter, Selection, Trace, explain, kinds, open_devices, tracks,
+    KindOfStep, LoadOptions, OneTrace, PhaseFilter, Selection, Trace, explain, kinds, listed, open_devices, tracks,
 };
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -270,8 +270,5 @@ impl Answer<'_> {
 
 /// The verdict about the kind with most time, and how many steps of the others there are.
 fn first_lines(one: &OneTrace, kinds: &[KindOfStep]) -> Vec<String> {
-    let name = |kind: &KindOfStep| kind.phase.map_or_else(String::new, |phase| format!(" {phase}"));
-    let kind = |kind: &KindOfStep| format!("{}{} of {:.3} ms", kind.rows.len(), name(kind), kind.median_ms);
-    let all: Vec<String> = kinds.iter().take(4).map(kind).collect();
-    vec![one.verdict.clone(), format!("steps: {} (medians); below: the first kind", all.join(", "))]
+    vec![one.verdict.clone(), format!("steps: {} (medians); below: the first kind", listed(kinds))]
 }

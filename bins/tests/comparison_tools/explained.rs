@@ -215,3 +215,23 @@ fn several_measured_passes_are_sides_of_their_own() -> TestResult {
     assert_eq!(refused.code, Some(1), "an input is no output");
     Ok(())
 }
+
+#[test]
+fn the_measured_side_is_what_compare_traces_sums_up() -> TestResult {
+    for scenario in ["qwen3_32b_prefill", "qwen3_32b_decode", "deepseek_v3_prefill", "deepseek_v3_decode"] {
+        let folder = Folder::new()?;
+        let given = repository().join("testdata/scenarios").join(scenario).canonicalize()?;
+        let (pass, trace) = (given.join("forward_pass.csv"), given.join("trace.json"));
+        let (pass, trace) = (pass.display().to_string(), trace.display().to_string());
+        let predicted = ["--tc-trace", &trace, "--prof-trace", &pass, "--json", "e.json"];
+        assert_eq!(folder.run("explain-prediction", &predicted)?.code, Some(0), "{scenario}");
+        assert_eq!(folder.run("compare-traces", &[&pass, &pass, "-o", "d.json"])?.code, Some(0), "{scenario}");
+        let document = |name: &str| -> Result<Value, Box<dyn Error>> { Ok(serde_json::from_str(&folder.read(name)?)?) };
+        let (measured, compared) = (document("e.json")?, document("d.json")?);
+        assert_eq!(measured["passes"].as_f64(), compared["elapsed"]["trace1"]["passes"].as_f64(), "{scenario}");
+        let operations = compared["operations"].as_array().ok_or("operations")?;
+        let sum: f64 = operations.iter().filter_map(|row| row["trace1_total_ms"].as_f64()).sum();
+        assert_eq!(measured["measured_ps"].as_f64(), Some((sum * 1e9).round()), "{scenario}");
+    }
+    Ok(())
+}

@@ -32,6 +32,7 @@ pub mod chrome;
 pub mod cut;
 pub mod error;
 pub mod id;
+pub mod id_index;
 pub mod json;
 pub mod kernel_table;
 pub mod kernels;

@@ -11,6 +11,7 @@ mod model;
 mod nsys;
 mod refused;
 mod rocpd;
+mod rows;
 mod rpd;
 mod sqlite;
 
@@ -20,3 +21,5 @@ mod tests;
 pub use detect::{Form, form, names_ascend, open, open_ascend_timeline};
 pub use folder::file_in;
 pub use model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile, RowSteps, StepBasis};
+pub use refused::is_nsys_report;
+pub use rows::{Kernels, Launches};

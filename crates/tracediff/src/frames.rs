@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::columns::{Frame, Launch};
 use crate::id::Id;
-use crate::id_index::IdIndex;
 use crate::names::{NameId, Names};
+use perfdb_trace::id_index::IdIndex;
 
 /// Number of a stack in a [`Stacks`] table.
 pub(crate) type StackId = u32;

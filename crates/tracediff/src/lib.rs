@@ -35,7 +35,6 @@ mod family;
 mod frames;
 mod fusion;
 mod groups;
-mod id_index;
 mod launch_counts;
 mod lead;
 mod legacy;
@@ -103,7 +102,7 @@ pub use load::LoadOptions;
 pub use measured::{LeftOut, Measured, MeasuredOptions, MeasuredTable, Reason, measured};
 pub use one_trace::{
     Advice, ClassRow, CopyCount, DeviceTracks, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow, LeadRow, OneTrace,
-    OperatorRow, Selection, Slice, StepRow, explain, kinds, piece, tracks,
+    OperatorRow, Selection, Slice, StepRow, explain, kinds, listed, piece, tracks,
 };
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use regression::{Baseline, Regression};

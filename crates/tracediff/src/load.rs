@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use perfdb_doctor::{Code, Collector, Kind, Report, Selection};
+use perfdb_doctor::{Code, Kind, Report, Selection};
 use perfdb_files::escape::shown;
 use regex::Regex;
 
@@ -28,7 +28,7 @@ use crate::legacy;
 use crate::legacy::columns::LegacyColumns;
 use crate::one_trace::facts::{self, Facts};
 use crate::overlaps;
-use crate::read::{self, Contents, Wanted};
+use crate::read::{self, Check, Contents, Wanted};
 use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
 use crate::steps::Basis;
 use crate::structure::{Sources, Structure};
@@ -129,7 +129,7 @@ impl Trace {
         };
         let report = match contents.columns.written_by {
             Some(perfdb_trace::profile::Kind::AscendTable) => perfdb_doctor::check(&path, &Default::default()).ok(),
-            _ => contents.doctor.and_then(|doctor| report(doctor, &path, read_again)),
+            _ => report(contents.doctor, &path, read_again),
         };
         let wanted = Wanted { launched: true, shaped: false, ..options.wanted() };
         let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
@@ -148,7 +148,7 @@ impl Trace {
     ) -> Result<Trace, Error> {
         let path = path.into();
         let Contents { columns, members, doctor } = read::reader(&path, reader, options.wanted())?;
-        let report = doctor.and_then(|doctor| report(doctor, &path, || None));
+        let report = report(doctor, &path, || None);
         load(path, columns, &members, report, None, options)
     }
 }
@@ -162,7 +162,11 @@ fn file_of(path: &Path, options: &LoadOptions) -> Result<PathBuf, Error> {
 }
 
 /// The report of the trace doctor. Only a file whose text is odd is read a second time.
-fn report(doctor: Box<Collector>, path: &Path, read_again: impl FnOnce() -> Option<Report>) -> Option<Report> {
+fn report(check: Check, path: &Path, read_again: impl FnOnce() -> Option<Report>) -> Option<Report> {
+    let doctor = match check {
+        Check::Pending(doctor) => doctor?,
+        Check::Done(report) => return Some(*report),
+    };
     let again = if doctor.needs_a_closer_look() { read_again() } else { None };
     Some(again.unwrap_or_else(|| doctor.findings(&path.to_string_lossy())))
 }
@@ -290,8 +294,9 @@ fn load(
             classes = found;
             let mut basis = finder.basis();
             let mut incomplete = finder.incomplete(&passes, &corrections);
-            // The report on one trace has steps where they are annotated, and nowhere else.
-            if basis == Basis::Whole && !options.alone && !rules.is_legacy() {
+            // The report on one trace has steps where they are annotated, and nowhere else. A table separates its passes itself.
+            let is_table = columns.written_by == Some(perfdb_trace::profile::Kind::AscendTable);
+            if basis == Basis::Whole && !options.alone && !rules.is_legacy() && !is_table {
                 let copies = &columns.copies;
                 let sources = repetition::Sources {
                     kernels: &kernels,
@@ -329,7 +334,8 @@ fn load(
                 0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
                 _ => layers::Layers { of_kernels, count },
             };
-            structure = Some(found);
+            // Only a comparison looks at the blocks again.
+            structure = (!options.alone).then_some(found);
             let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
             let lead_classes = classes::find(&lead.kernels, &of_lead, &names, classifier);
             let events = Events {

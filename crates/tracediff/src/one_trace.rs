@@ -32,7 +32,7 @@ use sums::Sums;
 
 pub use advice::Advice;
 pub use cut::piece;
-pub use kinds::{KindOfStep, kinds};
+pub use kinds::{KindOfStep, kinds, listed};
 pub use result::{
     ClassRow, CopyCount, Idle, KernelRow, LayerFamily, LayersRow, LeadRow, OneTrace, OperatorRow, StepRow,
 };

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use perfdb_doctor::{Collector, Taken};
+use perfdb_doctor::{Collector, Report, Taken};
 use perfdb_files::escape::shown;
 use perfdb_model::workload::Call;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
@@ -69,8 +69,22 @@ const COMMUNICATION: &str = "record_param_comms";
 pub(crate) struct Contents {
     pub(crate) columns: Columns,
     pub(crate) members: Members,
-    /// What the trace doctor saw; nothing where nobody asked it.
-    pub(crate) doctor: Option<Box<Collector>>,
+    pub(crate) doctor: Check,
+}
+
+/// What the trace doctor says of a file.
+#[derive(Debug)]
+pub(crate) enum Check {
+    /// What it saw and has yet to judge; nothing where nobody asked it.
+    Pending(Option<Box<Collector>>),
+    /// Its report.
+    Done(Box<Report>),
+}
+
+impl Default for Check {
+    fn default() -> Check {
+        Check::Pending(None)
+    }
 }
 
 /// The events of a piece of a trace.
@@ -87,14 +101,14 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
     if wanted.findings
         && let Some(profile) = profile::open(path)?
     {
-        return Ok(Contents::of_profile(profile, wanted.every_annotation));
+        return Ok(Contents::of_profile(path, profile, wanted.every_annotation));
     }
     let every_annotation = wanted.every_annotation;
     let contents = read(&mut Source::open(path)?, wanted)?;
     if contents.columns.is_of_ascend
         && let Some(profile) = profile::open_ascend_timeline(path)?
     {
-        return Ok(Contents::of_profile(profile, every_annotation));
+        return Ok(Contents::of_profile(path, profile, every_annotation));
     }
     Ok(contents)
 }
@@ -152,7 +166,7 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         columns.annotations.len(),
         started.elapsed().as_secs_f64()
     );
-    Ok(Contents { columns, members, doctor: wanted.findings.then(|| Box::new(doctor)) })
+    Ok(Contents { columns, members, doctor: Check::Pending(wanted.findings.then(|| Box::new(doctor))) })
 }
 
 /// Takes a top-level member.

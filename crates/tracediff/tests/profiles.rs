@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use perfdb_tracediff::ranks::{Rank, find_traces, report};
 use perfdb_tracediff::{
-    AnalysisOptions, Document, ElapsedReport, LoadOptions, OneTrace, Selection, Trace, analyse, explain,
+    AnalysisOptions, Boundaries, Document, ElapsedReport, LoadOptions, OneTrace, Selection, Trace, analyse, explain,
 };
 use rusqlite::{Connection, params};
 use serde_json::Value;
@@ -176,7 +177,11 @@ fn shipped(name: &str) -> std::path::PathBuf {
 
 /// Difference per step and the share of each row of the waterfall.
 fn compared(first: &str, second: &str) -> ElapsedReport {
-    let open = |name| Trace::open(shipped(name), &LoadOptions::default()).expect("a trace");
+    compared_files(&shipped(first), &shipped(second))
+}
+
+fn compared_files(first: &Path, second: &Path) -> ElapsedReport {
+    let open = |path| Trace::open(path, &LoadOptions::default()).expect("a trace");
     let analysis = analyse(&open(first), &open(second), &AnalysisOptions::default()).expect("an analysis");
     let Document::Plain(document) = analysis.document else { panic!("a plain document") };
     document.elapsed.expect("elapsed times")
@@ -224,6 +229,70 @@ fn a_planted_slow_down_is_found_on_npus_and_against_a_gpu() {
         let others: f64 = found.waterfall[1..].iter().map(|row| row.difference_ms.abs()).sum();
         assert!(others < 0.01 * row.difference_ms, "{first} {second}");
     }
+}
+
+/// A forward pass of 24 layers of which every other one has an expert; nothing but layers repeats.
+fn table_of_a_pass() -> String {
+    let mut text = "Name,Type,Start Time(us),Duration(us),Wait Time(us)\n".to_owned();
+    let mut clock = 1_000;
+    for layer in 0..24 {
+        let expert: &[&str] = if layer % 2 == 1 { &["GroupedMatmul", "MoeTokenPermute"] } else { &[] };
+        for kind in ["RmsNorm", "MatMulV2", "FusedInferAttentionScore", "MatMulV2", "SwiGlu"].iter().chain(expert) {
+            text += &format!("{kind}_{layer},{kind},{clock},10,0\n");
+            clock += 12;
+        }
+    }
+    text
+}
+
+#[test]
+fn layers_of_a_table_are_no_passes() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("kernel_details.csv");
+    std::fs::write(&path, table_of_a_pass()).expect("a file");
+    let found = compared_files(&path, &path);
+    assert_eq!((found.elapsed.trace1.passes, found.elapsed.trace1.boundaries), (1, Boundaries::Whole));
+    assert_eq!(found.elapsed.trace1.elapsed_ms, explained(&path).elapsed_ms);
+}
+
+#[test]
+fn the_late_rank_is_found_in_databases() {
+    let folder = tempfile::tempdir().expect("folder");
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ranks");
+    for rank in 0..4 {
+        as_nsys(&traces.join(format!("rank{rank}.json")), &folder.path().join(format!("run-rank{rank}.sqlite")));
+        std::fs::write(folder.path().join(format!("run-rank{rank}.nsys-rep")), "NSYS").expect("a file");
+    }
+    let found = |folder: &Path| {
+        let paths = find_traces(&[folder.to_owned()]).expect("traces");
+        let open = |path: &std::path::PathBuf| Rank::open(path, 9, &LoadOptions::default()).expect("a rank");
+        let ranks = report(paths.iter().map(open).collect()).expect("ranks of one run");
+        let straggler = ranks.straggler.expect("one is late");
+        (straggler.rank, (straggler.late_ms * 1e6).round(), ranks.steps, ranks.matched_collectives)
+    };
+    assert_eq!(found(&traces), found(folder.path()));
+}
+
+#[test]
+fn folders_of_ascend_are_ranks_and_reports_of_nsys_say_what_to_do() {
+    let folder = tempfile::tempdir().expect("folder");
+    for rank in ["a_ascend_pt", "b_ascend_pt"] {
+        std::fs::create_dir(folder.path().join(rank)).expect("a folder");
+    }
+    std::fs::write(folder.path().join("b_ascend_pt/profiler_info_7.json"), "{}").expect("a file");
+    let paths = find_traces(&[folder.path().to_owned()]).expect("two folders");
+    assert_eq!(paths.len(), 2);
+    let text = table_of_a_pass().replace("SwiGlu", "hcom_allReduce_");
+    std::fs::write(folder.path().join("b_ascend_pt/kernel_details.csv"), text).expect("a file");
+    assert_eq!(Rank::open(&paths[1], 3, &LoadOptions::default()).expect("a rank").rank, 7);
+
+    let reports = tempfile::tempdir().expect("folder");
+    for rank in ["a.nsys-rep", "b.nsys-rep"] {
+        std::fs::write(reports.path().join(rank), "NSYS").expect("a file");
+    }
+    let paths = find_traces(&[reports.path().to_owned()]).expect("two reports");
+    let error = Rank::open(&paths[0], 0, &LoadOptions::default()).expect_err("a report").to_string();
+    assert!(error.ends_with("export it first: nsys export --type sqlite a.nsys-rep"), "{error}");
 }
 
 /// A cut of 10 ms with so many calls of attention, each followed by a product.

@@ -20,6 +20,7 @@ pub(crate) enum RowKind {
 
 /// A kernel, copy or fill.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct Row {
     pub(crate) start: Picoseconds,
     /// Longer ones than fit are cut; that is 106 days.
@@ -45,6 +46,7 @@ impl Row {
 
 /// A call of the runtime or driver.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct Call {
     pub(crate) start: Picoseconds,
     pub(crate) duration: i64,
@@ -61,6 +63,7 @@ impl Call {
 
 /// An operator on the host.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct Operator {
     pub(crate) start: Picoseconds,
     pub(crate) duration: i64,

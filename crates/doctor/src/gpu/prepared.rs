@@ -1,9 +1,9 @@
 //! A GPU trace, ready for the rules: who launched what, and in which order things ran.
 
 use perfdb_trace::id::Id;
+use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::names::NameId;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
-use rustc_hash::FxHashMap;
 
 use super::both;
 use super::columns::{Call, Columns, Row, RowKind};
@@ -17,6 +17,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Prepared {
     pub(crate) columns: Columns,
     pub(crate) members: DeviceMembers,
+    /// The first call with each correlation.
+    calls: IdIndex,
     /// Index of the launch of each row, or [`NONE`].
     launches: Vec<u32>,
     /// Rows that are kernels, in file order.
@@ -46,16 +48,26 @@ pub(crate) struct NameFacts {
     pub(crate) launch: bool,
     /// A kernel that communicates.
     pub(crate) collective: bool,
+    /// A call that begins the capture of a graph, or ends it.
+    pub(crate) begins_capture: bool,
+    pub(crate) ends_capture: bool,
+    /// A call that returns when the device has done all of its work.
+    pub(crate) waits: bool,
 }
 
 impl NameFacts {
     fn of(name: &str) -> NameFacts {
+        let (begins_capture, ends_capture) = (name.contains("BeginCapture"), name.contains("EndCapture"));
+        let waits = name.ends_with("DeviceSynchronize") || name.ends_with("CtxSynchronize");
         let name = name.to_lowercase();
         const WORDS: [&str; 5] = ["nccl", "rccl", "dpsk::ep", "cross_device", "multimem"];
         NameFacts {
             graph: name.contains("graph"),
             launch: name.contains("launch") && !name.contains("host"),
             collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name),
+            begins_capture,
+            ends_capture: ends_capture && !begins_capture,
+            waits,
         }
     }
 }
@@ -83,19 +95,23 @@ impl Prepared {
         let kernels: Vec<u32> = (0..rows.len() as u32).filter(is_kernel).collect();
         let sorted = || {
             let mut by_stream = kernels.clone();
-            by_stream.sort_unstable_by_key(|at| {
+            let place = |at: &u32| {
                 let row = &rows[*at as usize];
                 (row.stream, row.start, *at)
-            });
+            };
+            if !by_stream.is_sorted_by_key(place) {
+                by_stream.sort_unstable_by_key(place);
+            }
             let by_start = by_start(rows);
             (by_stream, copies(rows, by_start.as_deref()), by_start)
         };
-        let ((by_stream, copies, by_start), launches) = both(rows.len(), sorted, || launches(&columns));
+        let ((by_stream, copies, by_start), (calls, launches)) = both(rows.len(), sorted, || launches(&columns));
         let names: Vec<NameFacts> =
             (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
         let hip = columns.calls.iter().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
         let integer_clock = columns.has_times && !columns.has_fractions;
         Prepared {
+            calls,
             launches,
             copies,
             by_start,
@@ -147,6 +163,11 @@ impl Prepared {
         self.columns.calls.get(self.launch_index(at)? as usize)
     }
 
+    /// Index of the first call with a correlation.
+    pub(crate) fn call_with(&self, correlation: Id) -> Option<u32> {
+        self.calls.get(correlation)
+    }
+
     /// Whether a row was launched as part of a graph.
     pub(crate) fn of_graph(&self, at: u32) -> bool {
         self.launch(at).is_some_and(|launch| self.facts(launch.name).graph)
@@ -180,17 +201,18 @@ impl Prepared {
     }
 }
 
-/// The first call with the correlation of each row.
-fn launches(columns: &Columns) -> Vec<u32> {
-    let mut by_correlation: FxHashMap<Id, u32> = FxHashMap::default();
-    by_correlation.reserve(columns.calls.len());
-    for (at, call) in columns.calls.iter().enumerate() {
-        if call.correlation.is_there() {
-            by_correlation.entry(call.correlation).or_insert(at as u32);
+/// The first call with each correlation, and that of each row. Neighbours share it often.
+fn launches(columns: &Columns) -> (IdIndex, Vec<u32>) {
+    let calls = IdIndex::first(columns.calls.iter().map(|call| call.correlation).zip(0..));
+    let mut last = (Id::MISSING, NONE);
+    let launch = |row: &Row| {
+        if row.correlation != last.0 {
+            last = (row.correlation, calls.get(row.correlation).unwrap_or(NONE));
         }
-    }
-    let launch = |row: &Row| by_correlation.get(&row.correlation).copied().unwrap_or(NONE);
-    columns.rows.iter().map(|row| if row.correlation.is_there() { launch(row) } else { NONE }).collect()
+        last.1
+    };
+    let of_rows = columns.rows.iter().map(launch).collect();
+    (calls, of_rows)
 }
 
 /// Rows by (start, file order); nothing where that is the file order.

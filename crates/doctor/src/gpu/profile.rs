@@ -61,7 +61,9 @@ impl Columns {
         let names = self.names.adopt(&profile.names);
         let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
         // Negative numbers: positive ones are those of a profiler, in the order of calls.
-        for launch in &profile.launches {
+        self.calls.reserve_exact(profile.launches.len());
+        self.rows.reserve_exact(profile.kernels.len() + profile.copies.len());
+        for launch in profile.launches.iter() {
             let thread = (self.number(launch.process), self.number(launch.thread));
             let call = Call {
                 start: launch.start,

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ascend_classes;
 use super::model::{Kernel, Kind, Mark, Profile, RowSteps, StepBasis};
+use super::rows::Kernels;
 use crate::Error;
 use crate::blocks::{BLOCK_BYTES, Blocks};
 use crate::kernel_table::{Places, Record, is_collective, time};
@@ -154,12 +155,12 @@ fn has_start(text: &str, start: &str) -> bool {
 }
 
 /// Steps of equally many rows with pauses between them, on a single device.
-fn by_pauses(kernels: &[Kernel]) -> Option<RowSteps> {
-    let device = kernels.first()?.device;
+fn by_pauses(kernels: &Kernels) -> Option<RowSteps> {
+    let device = kernels.get(0)?.device;
     if kernels.iter().any(|kernel| kernel.device != device) {
         return None;
     }
-    let mut order: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.duration > 0).collect();
+    let mut order: Vec<Kernel> = kernels.iter().filter(|kernel| kernel.duration > 0).collect();
     order.sort_by_key(|kernel| kernel.start);
     let mut cuts = vec![order.first()?.start];
     let mut until = order.first()?.start;
@@ -169,7 +170,7 @@ fn by_pauses(kernels: &[Kernel]) -> Option<RowSteps> {
         }
         until = until.max(kernel.start + kernel.duration);
     }
-    let piece = |kernel: &Kernel| {
+    let piece = |kernel: Kernel| {
         let behind = cuts.partition_point(|cut| *cut <= kernel.start);
         behind.checked_sub(1).map(|piece| piece as u32)
     };

@@ -1,6 +1,7 @@
 //! The events of a profile.
 
 use super::ascend_classes;
+use super::rows::{Kernels, Launches};
 use crate::names::{NameId, Names};
 use crate::time::Picoseconds;
 use perfdb_pycompat::value::Value;
@@ -207,11 +208,11 @@ pub struct Profile {
     /// Texts.
     pub names: Names,
     /// Kernels, in file order.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Kernels,
     /// Copies and sets, in file order.
     pub copies: Vec<Copy>,
     /// Calls that put work on a device.
-    pub launches: Vec<Launch>,
+    pub launches: Launches,
     /// Operators of the program.
     pub operators: Vec<Operator>,
     /// Ranges on the host.
@@ -253,9 +254,9 @@ impl Profile {
         Profile {
             kind,
             names: Names::default(),
-            kernels: Vec::new(),
+            kernels: Kernels::default(),
             copies: Vec::new(),
-            launches: Vec::new(),
+            launches: Launches::default(),
             operators: Vec::new(),
             annotations: Vec::new(),
             devices: Vec::new(),

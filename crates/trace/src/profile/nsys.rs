@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile};
+use super::rows::Kernels;
 use super::sqlite::{Database, Fields};
 use crate::Error;
 use crate::names::{NO_NAME, NameId};
@@ -33,7 +34,7 @@ pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
         database,
         profile: Profile::new(Kind::Nsys),
         texts: FxHashMap::default(),
-        calls: FxHashMap::default(),
+        calls: Calls::default(),
         gpus: FxHashMap::default(),
         directions: (0..).zip(DIRECTIONS).collect(),
     };
@@ -59,11 +60,44 @@ struct Reader<'a> {
     /// Names by their number in the file.
     texts: FxHashMap<i64, NameId>,
     /// Calls by process, where the device event has one, and correlation id.
-    calls: FxHashMap<(Option<i64>, i64), u32>,
+    calls: Calls,
     /// Devices by process id and number within the process.
     gpus: FxHashMap<(i64, i64), i64>,
     /// Directions of copies by their number, as the file lists them.
     directions: FxHashMap<i64, &'static str>,
+}
+
+/// Ids of one process that lie together.
+const PAGE: usize = 16;
+/// No call.
+const NO_CALL: u32 = u32::MAX;
+
+/// Calls by process and correlation id. Ids of a process follow each other: a few of them share a place.
+#[derive(Default)]
+struct Calls {
+    pages: FxHashMap<(Option<i64>, i64), [u32; PAGE]>,
+}
+
+impl Calls {
+    fn place(correlation: i64) -> (i64, usize) {
+        (correlation.div_euclid(PAGE as i64), correlation.rem_euclid(PAGE as i64) as usize)
+    }
+
+    /// Whether no call had that id; the first one counts.
+    fn insert(&mut self, process: Option<i64>, correlation: i64, number: u32) -> bool {
+        let (page, at) = Calls::place(correlation);
+        let known = &mut self.pages.entry((process, page)).or_insert([NO_CALL; PAGE])[at];
+        let is_new = *known == NO_CALL;
+        if is_new {
+            *known = number;
+        }
+        is_new
+    }
+
+    fn get(&self, process: Option<i64>, correlation: i64) -> Option<u32> {
+        let (page, at) = Calls::place(correlation);
+        self.pages.get(&(process, page)).map(|page| page[at]).filter(|call| *call != NO_CALL)
+    }
 }
 
 /// What device events of all kinds have.
@@ -153,11 +187,8 @@ impl Reader<'_> {
                 let number = profile.launches.len() as u32;
                 let mut is_new = false;
                 let keys = [Some((Some(process(thread)), correlation)), without.then_some((None, correlation))];
-                for key in keys.into_iter().flatten() {
-                    calls.entry(key).or_insert_with(|| {
-                        is_new = true;
-                        number
-                    });
+                for (process, correlation) in keys.into_iter().flatten() {
+                    is_new |= calls.insert(process, correlation, number);
                 }
                 if is_new {
                     profile.launches.push(Launch {
@@ -175,7 +206,7 @@ impl Reader<'_> {
     }
 
     fn kernels(&mut self) -> Result<(), Error> {
-        let (database, mut kernels, mut skipped) = (self.database, Vec::new(), 0);
+        let (database, mut kernels, mut skipped) = (self.database, Kernels::default(), 0);
         let unnamed = self.profile.names.text("unnamed kernel");
         let known = |id: Option<i64>| {
             let name = *self.texts.get(&id?)?;
@@ -312,7 +343,7 @@ impl Reader<'_> {
             duration,
             device: gpu.copied().unwrap_or(device),
             stream: row.integer(3).unwrap_or(0),
-            launch: self.calls.get(&correlation).copied(),
+            launch: self.calls.get(correlation.0, correlation.1),
             correlation,
         })
     }

@@ -8,6 +8,12 @@ pub(super) const ASCEND_DATABASE: &str = "an Ascend profile database: give kerne
 /// Ends of names of profiles of nsys that must be exported.
 pub(super) const NSYS_REPORTS: [&str; 3] = [".nsys-rep", ".qdrep", ".qdstrm"];
 
+/// Whether a file has the name of a profile of nsys that must be exported.
+pub fn is_nsys_report(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    NSYS_REPORTS.iter().any(|end| name.ends_with(end))
+}
+
 /// A CSV that is not read: columns that its header has, and why.
 const TABLES: [(&[&str], &str); 8] = [
     (

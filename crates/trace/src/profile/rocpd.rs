@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Profile};
+use super::rows::{Kernels, Launches};
 use super::sqlite::{Database, Fields};
 use crate::Error;
 use crate::names::{NO_NAME, NameId};
@@ -194,7 +195,7 @@ impl<'a> Reader<'a> {
 
     /// Calls and what the program marked.
     fn regions(&mut self) -> Result<(), Error> {
-        let (mut launches, mut annotations) = (Vec::new(), Vec::new());
+        let (mut launches, mut annotations) = (Launches::default(), Vec::new());
         let (mut by_stack, mut by_correlation) = (FxHashMap::default(), FxHashMap::default());
         let columns: Vec<&str> = PLACED.into_iter().chain(["name_id"]).collect();
         self.each("region", &columns, |set, row| {
@@ -226,7 +227,7 @@ impl<'a> Reader<'a> {
 
     fn kernels(&mut self) -> Result<(), Error> {
         let unnamed = self.profile.names.text("unnamed kernel");
-        let (mut kernels, mut skipped) = (Vec::new(), 0);
+        let (mut kernels, mut skipped) = (Kernels::default(), 0);
         let columns: Vec<&str> = PLACED.into_iter().chain(["kernel_id"]).collect();
         self.each("kernel_dispatch", &columns, |set, row| {
             let Some(Placed { start, duration, track, link }) = self.placed(set, &row) else {

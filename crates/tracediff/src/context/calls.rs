@@ -11,8 +11,8 @@ use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use crate::columns::{CallArguments, Columns, Frame, Kernel, Launch, OperatorCall};
 use crate::frames::frames_at_launches;
 use crate::id::Id;
-use crate::id_index::IdIndex;
 use crate::names::{NO_NAME, NameId, Names};
+use perfdb_trace::id_index::IdIndex;
 
 /// No call.
 pub(crate) const NO_CALL: u32 = u32::MAX;

@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 
 use crate::columns::{Columns, Kernel, Launch};
 use crate::id::Id;
-use crate::id_index::IdIndex;
 use crate::names::{NameId, Names};
 use crate::time::Picoseconds;
+use perfdb_trace::id_index::IdIndex;
 
 /// No launch.
 pub(crate) const NO_LAUNCH: u32 = u32::MAX;

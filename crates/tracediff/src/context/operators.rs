@@ -4,9 +4,9 @@ use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use crate::columns::{Columns, Frame, HostOperator, Kernel, Launch};
 use crate::frames::{Chains, NO_STACK, StackId, Stacks, frames_at_launches};
 use crate::id::Id;
-use crate::id_index::IdIndex;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::summary::summary;
+use perfdb_trace::id_index::IdIndex;
 
 /// What launched the kernels of a trace.
 #[derive(Debug)]

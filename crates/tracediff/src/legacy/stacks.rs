@@ -8,9 +8,9 @@ use crate::columns::{Columns, Frame, Kernel};
 use crate::context::operators::{KernelOperator, Operators};
 use crate::frames::{Chains, NO_STACK, Stacks};
 use crate::id::Id;
-use crate::id_index::IdIndex;
 use crate::names::{NameId, Names};
 use crate::summary::GRAPH;
+use perfdb_trace::id_index::IdIndex;
 
 /// How far the search looks back at most.
 const LOOK_BACK: usize = 999;

@@ -1,6 +1,6 @@
 //! Steps of one kind, and the sentence about them.
 
-use super::result::{OneTrace, StepRow};
+use super::result::OneTrace;
 
 /// Steps that are alike: of one phase, or of similar length.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub struct KindOfStep {
 
 /// Letters of the sentence.
 const LINE: usize = 120;
+/// Kinds that are listed.
+const KINDS: usize = 4;
 /// A new kind begins where the next step is that much longer.
 const MUCH_LONGER: f64 = 1.5;
 
@@ -52,13 +54,24 @@ pub fn kinds(one: &OneTrace) -> Vec<KindOfStep> {
     found
 }
 
-/// All of it in one sentence.
+/// How many steps there are of each kind and how long they take, at most four kinds.
+pub fn listed(kinds: &[KindOfStep]) -> String {
+    let name = |kind: &KindOfStep| kind.phase.map_or_else(String::new, |phase| format!(" {phase}"));
+    let one = |kind: &KindOfStep| format!("{}{} of {:.3} ms", kind.rows.len(), name(kind), kind.median_ms);
+    kinds.iter().take(KINDS).map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// All of it in one sentence. Steps of several kinds have no length in common: each kind has its own.
 pub(super) fn verdict(one: &OneTrace) -> String {
-    let lengths: Vec<f64> = one.steps.iter().map(|step: &StepRow| step.elapsed_ms).collect();
+    let count = one.steps.len();
     let time = match (one.step_count, kinds(one).as_slice()) {
         (0, _) => format!("{:.3} ms of the whole trace on the device", one.per_step_ms),
-        (_, [kind]) if lengths.len() >= 3 => {
-            format!("one step takes {:.3} ms on the device (median of {})", kind.median_ms, lengths.len())
+        (_, [kind]) if count >= 3 => {
+            format!("one step takes {:.3} ms on the device (median of {count})", kind.median_ms)
+        }
+        (_, several @ [first, second, ..]) => {
+            let more = if several.len() > 2 { ", …" } else { "" };
+            format!("{count} steps on the device, {}{more} (medians)", listed(&[first.clone(), second.clone()]))
         }
         _ => format!("one step takes {:.3} ms on the device", one.per_step_ms),
     };

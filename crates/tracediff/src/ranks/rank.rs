@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{LoadOptions, Trace};
+use perfdb_trace::profile;
 use perfdb_trace::time::Picoseconds;
 
 use crate::ranks::error::Error;
@@ -65,7 +66,7 @@ impl Rank {
     /// # Errors
     /// When the trace cannot be read or has no collective.
     pub fn open(path: &Path, fallback: u32, options: &LoadOptions) -> Result<Rank, Error> {
-        let groups = Groups::read(path).map_err(crate::Error::from)?;
+        let groups = groups(path).map_err(crate::Error::from)?;
         let trace = Trace::open(path, options)?;
         let calls: Vec<Call> = trace
             .collectives()
@@ -85,6 +86,24 @@ impl Rank {
         let rank = groups.rank.or_else(|| number_in_name(path)).unwrap_or(fallback);
         Ok(Rank { rank, path: path.to_owned(), world_size: groups.world_size, calls, parts: parts(&trace) })
     }
+}
+
+/// What a JSON trace says about ranks; Ascend's folder has the number of the rank in the name of a file, other profiles say nothing.
+fn groups(path: &Path) -> Result<Groups, perfdb_trace::Error> {
+    if path.is_dir() {
+        return Ok(Groups { rank: number_in_folder(path), ..Groups::default() });
+    }
+    match profile::form(path)? {
+        Some(_) => Ok(Groups::default()),
+        None => Groups::read(path),
+    }
+}
+
+/// The rank in a folder of Ascend's profiler: `profiler_info_3.json`.
+fn number_in_folder(path: &Path) -> Option<u32> {
+    let names = std::fs::read_dir(path).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
+    let number = |name: &str| name.strip_prefix("profiler_info_")?.strip_suffix(".json")?.parse().ok();
+    names.filter_map(|name| number(name.to_str()?)).min()
 }
 
 fn parts(trace: &Trace) -> PartsPerStep {
@@ -114,7 +133,13 @@ fn number_in_name(path: &Path) -> Option<u32> {
     })
 }
 
-/// The traces of files and folders: of a folder those that end in `.json` or `.json.gz`, by name.
+/// Ends of the names of traces and profiles that a folder is searched for.
+const ENDS: [&str; 5] = [".json", ".json.gz", ".sqlite", ".rpd", ".db"];
+/// The end of the name of a folder that Ascend's profiler wrote: one rank.
+const ASCEND: &str = "_ascend_pt";
+
+/// The traces of files and folders: of a folder the JSON traces, the databases of nsys and ROCm, and the folders of Ascend's profiler, by
+/// name. Reports of nsys count where there is nothing else: opening them says how to export them.
 ///
 /// # Errors
 /// When a file is not there, a folder cannot be read, or there are fewer than two traces in all.
@@ -122,18 +147,24 @@ pub fn find_traces(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for path in given {
         let failed = |source| Error::Given { path: path.clone(), source };
-        if !std::fs::metadata(path).map_err(failed)?.is_dir() {
+        let ends_in =
+            |path: &Path, end: &str| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(end));
+        if !std::fs::metadata(path).map_err(failed)?.is_dir() || ends_in(path, ASCEND) {
             found.push(path.clone());
             continue;
         }
-        let mut inside = Vec::new();
+        let (mut inside, mut reports) = (Vec::new(), Vec::new());
         for entry in std::fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?.path();
-            let name = entry.to_string_lossy();
-            if entry.is_file() && (name.ends_with(".json") || name.ends_with(".json.gz")) {
+            if entry.is_file() && ENDS.iter().any(|end| ends_in(&entry, end))
+                || entry.is_dir() && ends_in(&entry, ASCEND)
+            {
                 inside.push(entry);
+            } else if entry.is_file() && profile::is_nsys_report(&entry) {
+                reports.push(entry);
             }
         }
+        let mut inside = if inside.is_empty() { reports } else { inside };
         inside.sort();
         found.append(&mut inside);
     }

@@ -1,9 +1,11 @@
 //! From a profile of another form than JSON to [`Columns`].
 
+use std::path::Path;
+
 use perfdb_doctor::Collector;
 use perfdb_trace::profile::{Kind, Profile};
 
-use super::Contents;
+use super::{Check, Contents};
 use crate::columns::{Annotation, Columns, HostOperator, Kernel, Launch, ShapedOperator};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::Members;
@@ -12,9 +14,11 @@ use crate::names::NO_NAME;
 use crate::steps::may_be_step;
 
 impl Contents {
-    pub(super) fn of_profile(mut profile: Profile, every_annotation: bool) -> Contents {
-        // A table is checked row by row, with more than is kept of it here.
-        let doctor = (profile.kind != Kind::AscendTable).then(|| Box::new(Collector::of_profile(&profile)));
+    pub(super) fn of_profile(path: &Path, mut profile: Profile, every_annotation: bool) -> Contents {
+        // A table is checked row by row, with more than is kept of it here. The check comes first: what it needs and what is kept need not
+        // be there at one time.
+        let check = || Box::new(Collector::of_profile(&profile).findings(&path.to_string_lossy()));
+        let doctor = if profile.kind == Kind::AscendTable { Check::Pending(None) } else { Check::Done(check()) };
         let mut columns =
             Columns { skipped_kernels: profile.skipped, written_by: Some(profile.kind), ..Columns::default() };
         columns.take_profile(&mut profile, every_annotation);
@@ -30,11 +34,10 @@ impl Contents {
 }
 
 impl Columns {
-    /// Lists of the profile are taken one after the other: two copies of all would be too much.
     fn take_profile(&mut self, profile: &mut Profile, every_annotation: bool) {
         self.take_linked(profile);
         self.launches.reserve_exact(profile.launches.len());
-        for launch in std::mem::take(&mut profile.launches) {
+        for launch in std::mem::take(&mut profile.launches).into_rows() {
             let thread = (self.number(launch.process), self.number(launch.thread));
             self.launches.push(Launch {
                 start: launch.start,
@@ -48,7 +51,7 @@ impl Columns {
         self.take_operators(profile);
         self.marks = profile.kernels.iter().map(|kernel| kernel.mark).collect();
         self.kernels.reserve_exact(profile.kernels.len());
-        for kernel in std::mem::take(&mut profile.kernels) {
+        for kernel in std::mem::take(&mut profile.kernels).into_rows() {
             let (device, stream) = self.place(kernel.device, kernel.stream);
             self.kernels.push(Kernel {
                 start: kernel.start,

@@ -41,7 +41,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let around = |operator: &Operator| {
         let is_named = row.external.is_there() && operator.external == row.external;
         let holds = |launch: &Call| {
-            launch.thread == operator.thread && (operator.start..=operator.end()).contains(&launch.start)
+            launch.thread == operator.thread && (operator.start..=operator.end()).contains(&{ launch.start })
         };
         (is_named || launch.is_some_and(holds))
             .then(|| (is_named, operator.start, Reverse(operator.end()), trace.name(operator.name)))

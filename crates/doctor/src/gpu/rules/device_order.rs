@@ -7,28 +7,30 @@ use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
-    let mut order: Vec<(u32, u32, Picoseconds, Picoseconds, u32)> = Vec::new();
-    for (at, row) in trace.kernel_rows() {
-        if let Some(launch) = trace.launch(at)
-            && !trace.facts(launch.name).graph
-        {
-            order.push((row.stream, launch.thread, launch.start, row.start, at));
-        }
+    let in_order = |at: &u32| trace.launch(*at).is_some_and(|launch| !trace.facts(launch.name).graph);
+    let mut order: Vec<u32> = trace.by_stream.iter().copied().filter(in_order).collect();
+    let queue = |at: u32| (trace.row(at).stream, trace.launch(at).map_or(0, |launch| launch.thread));
+    let place = |at: &u32| {
+        let launched = trace.launch(*at).map_or(0, |launch| launch.start);
+        (queue(*at), launched, trace.row(*at).start, *at)
+    };
+    if !order.is_sorted_by_key(place) {
+        order.sort_unstable_by_key(place);
     }
-    order.sort_unstable();
     let (mut early, mut time) = (0_u64, 0);
     let mut worst = (0, None);
-    for queue in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+    for queue in order.chunk_by(|a, b| queue(*a) == queue(*b)) {
         let mut latest = Picoseconds::MIN;
-        for (_, _, _, start, at) in queue {
-            if *start < latest.saturating_sub(trace.tolerance) {
+        for at in queue {
+            let start = trace.row(*at).start;
+            if start < latest.saturating_sub(trace.tolerance) {
                 early += 1;
                 time += trace.row(*at).time();
                 if latest - start > worst.0 {
                     worst = (latest - start, Some(*at));
                 }
             }
-            latest = latest.max(*start);
+            latest = latest.max(start);
         }
     }
     if let (worst, Some(at)) = worst {

@@ -1,6 +1,6 @@
 //! Kernels that stand there more than once.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
@@ -25,15 +25,22 @@ fn equal_rows(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
 
 /// An ordinary launch runs one kernel; two of one name and stream are one too many.
 fn launched_twice(trace: &Prepared, found: &mut Findings) {
-    let mut seen: FxHashMap<(u32, u32, u32), ()> = FxHashMap::default();
+    // Nearly all launches run one kernel: only the others are looked at.
+    let mut several = vec![false; trace.columns.calls.len()];
+    let mut runs = several.clone();
+    for launch in trace.kernels.iter().filter_map(|at| trace.launch_index(*at)) {
+        let runs = &mut runs[launch as usize];
+        several[launch as usize] |= std::mem::replace(runs, true);
+    }
+    let mut seen: FxHashSet<(u32, u32, u32)> = FxHashSet::default();
     let mut launches: FxHashSet<u32> = FxHashSet::default();
     let (mut kernels, mut time) = (0_u64, 0);
     for (at, row) in trace.kernel_rows() {
-        let Some(launch) = trace.launch_index(at) else { continue };
+        let Some(launch) = trace.launch_index(at).filter(|launch| several[*launch as usize]) else { continue };
         if trace.of_graph(at) || trace.copies.binary_search(&at).is_ok() {
             continue;
         }
-        if seen.insert((launch, row.name, row.stream), ()).is_some() {
+        if !seen.insert((launch, row.name, row.stream)) {
             launches.insert(launch);
             kernels += 1;
             time += row.time();

@@ -1,8 +1,6 @@
 //! Launches whose kernels are not in the trace.
 
-use perfdb_trace::id::Id;
 use perfdb_trace::time::Picoseconds;
-use rustc_hash::FxHashSet;
 use serde_json::Map;
 
 use crate::code::Code;
@@ -31,7 +29,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
     }
     if tail > 0 {
         let severity = if tail >= 3 && 100 * tail >= launches.len() { Severity::Warning } else { Severity::Note };
-        let ends: Vec<_> = launches[launches.len() - tail..].iter().map(|launch| launch.start).collect();
+        let ends: Vec<_> = launches[launches.len() - tail..].iter().map(|launch| launch.start(trace)).collect();
         marks.lost.extend(ends.first().copied().zip(ends.last().copied()));
         let evidence = Evidence::new().with("launches", tail);
         found.add(Code::EndsEarly, severity, trace.share_of_kernels(tail), evidence);
@@ -49,18 +47,27 @@ fn no_correlation(trace: &Prepared, found: &mut Findings) -> usize {
     kernels
 }
 
-/// A launch call.
+/// A launch call, by its number.
 struct Launch {
-    start: Picoseconds,
-    name: u32,
+    call: u32,
     lost: bool,
+}
+
+impl Launch {
+    fn start(&self, trace: &Prepared) -> Picoseconds {
+        trace.columns.calls[self.call as usize].start
+    }
 }
 
 /// The launch calls with a correlation by time, without those in a capture that ran nothing, and the number of these.
 fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
     let columns = &trace.columns;
-    let mut there: FxHashSet<Id> = trace.rows().iter().map(|row| row.correlation).collect();
-    there.extend(&columns.skipped_correlations);
+    // By the first call with a correlation: whether a row has it.
+    let mut there = vec![false; columns.calls.len()];
+    let skipped = columns.skipped_correlations.iter().filter_map(|correlation| trace.call_with(*correlation));
+    for call in (0..trace.rows().len() as u32).filter_map(|at| trace.launch_index(at)).chain(skipped) {
+        there[call as usize] = true;
+    }
     let captures = captures(trace);
     let captured = |thread: u32, start: Picoseconds| {
         let before = captures.partition_point(|(by, begin, _)| (*by, *begin) <= (thread, start));
@@ -69,18 +76,21 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
     };
     let mut in_captures = 0;
     let mut launches = Vec::new();
-    for call in &columns.calls {
+    for (call, number) in columns.calls.iter().zip(0..) {
         if !call.correlation.is_there() || !trace.facts(call.name).launch {
             continue;
         }
-        let lost = !there.contains(&call.correlation);
+        let lost = !trace.call_with(call.correlation).is_some_and(|first| there[first as usize]);
         if lost && captured(call.thread, call.start) {
             in_captures += 1;
         } else {
-            launches.push(Launch { start: call.start, name: call.name, lost });
+            launches.push(Launch { call: number, lost });
         }
     }
-    launches.sort_by_key(|launch| launch.start);
+    let start = |launch: &Launch| columns.calls[launch.call as usize].start;
+    if !launches.is_sorted_by_key(start) {
+        launches.sort_by_key(start);
+    }
     (launches, in_captures)
 }
 
@@ -88,11 +98,9 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
 fn captures(trace: &Prepared) -> Vec<(u32, Picoseconds, Picoseconds)> {
     let mut marks: Vec<(u32, Picoseconds, bool)> = Vec::new();
     for call in &trace.columns.calls {
-        let name = trace.name(call.name);
-        if name.contains("BeginCapture") {
-            marks.push((call.thread, call.start, true));
-        } else if name.contains("EndCapture") {
-            marks.push((call.thread, call.start, false));
+        let facts = trace.facts(call.name);
+        if facts.begins_capture || facts.ends_capture {
+            marks.push((call.thread, call.start, facts.begins_capture));
         }
     }
     marks.sort_unstable();
@@ -108,7 +116,7 @@ fn captures(trace: &Prepared) -> Vec<(u32, Picoseconds, Picoseconds)> {
 }
 
 fn runs(trace: &Prepared, all: &[Launch], whole: &[Launch], found: &mut Findings, marks: &mut Marks) {
-    let origin = all.first().map_or(0, |launch| launch.start);
+    let origin = all.first().map_or(0, |launch| launch.start(trace));
     let (mut windows, mut in_windows, mut single) = (0_u64, 0, 0);
     let mut first_window = None;
     let mut calls = Map::new();
@@ -117,16 +125,17 @@ fn runs(trace: &Prepared, all: &[Launch], whole: &[Launch], found: &mut Findings
         if !first.lost {
             continue;
         }
-        marks.lost.push((first.start, last.start));
+        let (first, last) = (first.start(trace), last.start(trace));
+        marks.lost.push((first, last));
         if run.len() >= BUFFER {
             windows += 1;
             in_windows += run.len();
-            first_window.get_or_insert([microseconds(first.start - origin), microseconds(last.start - origin)]);
+            first_window.get_or_insert([microseconds(first - origin), microseconds(last - origin)]);
             continue;
         }
         single += run.len();
         for launch in run {
-            let count = calls.entry(trace.name(launch.name)).or_insert(0.into());
+            let count = calls.entry(trace.name(trace.columns.calls[launch.call as usize].name)).or_insert(0.into());
             *count = (count.as_u64().unwrap_or_default() + 1).into();
         }
     }

@@ -58,15 +58,26 @@ fn missing(trace: &Prepared, steps: &[Step], found: &mut Findings) {
 }
 
 fn empty(trace: &Prepared, steps: &[Step], found: &mut Findings) {
-    let mut launches: Vec<Picoseconds> =
-        (0..trace.rows().len() as u32).filter_map(|at| trace.launch(at)).map(|launch| launch.start).collect();
-    if launches.is_empty() {
+    let mut starts: Vec<Picoseconds> = steps.iter().map(|step| step.start).collect();
+    starts.sort_unstable();
+    // From each start on, the first launch.
+    let mut first = vec![Picoseconds::MAX; starts.len()];
+    let mut any = false;
+    for launch in (0..trace.rows().len() as u32).filter_map(|at| trace.launch(at)) {
+        any = true;
+        if let Some(last) = starts.partition_point(|start| *start <= launch.start).checked_sub(1) {
+            first[last] = launch.start.min(first[last]);
+        }
+    }
+    if !any {
         return;
     }
-    launches.sort_unstable();
+    for at in (1..first.len()).rev() {
+        first[at - 1] = first[at - 1].min(first[at]);
+    }
     let launched = |step: &Step| {
-        let next = launches.partition_point(|launch| *launch < step.start);
-        launches.get(next).is_some_and(|launch| *launch <= step.end)
+        let at = starts.partition_point(|start| *start < step.start);
+        first.get(at).is_some_and(|launch| *launch <= step.end)
     };
     let empty = steps.iter().filter(|step| !launched(step)).count();
     if empty > 0 {

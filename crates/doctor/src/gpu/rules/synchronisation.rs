@@ -11,32 +11,29 @@ const LATE: Picoseconds = 25 * MICROSECOND;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let calls = &trace.columns.calls;
-    let waits = |name: &str| name.ends_with("DeviceSynchronize") || name.ends_with("CtxSynchronize");
     let mut synchronisations: Vec<(u32, Picoseconds, Picoseconds)> = calls
         .iter()
-        .filter(|call| waits(trace.name(call.name)))
+        .filter(|call| trace.facts(call.name).waits)
         .map(|call| (call.thread, call.start, call.end()))
         .collect();
     if synchronisations.is_empty() {
         return;
     }
     synchronisations.sort_unstable();
-    let mut launched: Vec<(u32, Picoseconds, Picoseconds)> = Vec::new();
-    for (at, row) in trace.kernel_rows() {
-        if let Some(launch) = trace.launch(at) {
-            launched.push((launch.thread, launch.start, row.end()));
-        }
+    let mut launched: Vec<u32> = trace.kernels.iter().copied().filter(|at| trace.launch_index(*at).is_some()).collect();
+    let launch = |at: u32| trace.launch(at).map_or((0, 0), |launch| (launch.thread, launch.start));
+    if !launched.is_sorted_by_key(|at| launch(*at)) {
+        launched.sort_unstable_by_key(|at| launch(*at));
     }
-    launched.sort_unstable();
     let (mut broken, mut worst, mut next) = (0_u64, 0, 0);
     for thread in synchronisations.chunk_by(|a, b| a.0 == b.0) {
         let mut last_end = Picoseconds::MIN;
         for (thread, start, end) in thread {
-            while let Some((by, at, kernel_end)) = launched.get(next)
-                && (by, at) < (thread, start)
+            while let Some(at) = launched.get(next)
+                && launch(*at) < (*thread, *start)
             {
-                if by == thread {
-                    last_end = last_end.max(*kernel_end);
+                if launch(*at).0 == *thread {
+                    last_end = last_end.max(trace.row(*at).end());
                 }
                 next += 1;
             }

@@ -54,14 +54,14 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 
 /// Median length of the launch calls that launch no graph.
 fn median_launch(trace: &Prepared) -> Option<Picoseconds> {
-    let mut lengths: Vec<Picoseconds> = Vec::new();
+    let mut lengths: Vec<i64> = Vec::new();
     for call in &trace.columns.calls {
         let facts = trace.facts(call.name);
         if facts.launch && !facts.graph && call.duration > 0 {
-            lengths.push(call.duration.into());
+            lengths.push(call.duration);
         }
     }
-    if lengths.len() < CALLS { None } else { median(&mut lengths) }
+    if lengths.len() < CALLS { None } else { median(&mut lengths).map(Picoseconds::from) }
 }
 
 /// 5th percentile of the kernel durations above 0, and their number.

@@ -42,10 +42,10 @@ const NEWER: &str = "
 fn check(profile: &Profile) {
     assert_eq!(profile.kind, Kind::Rocpd);
     assert_eq!((profile.kernels.len(), profile.copies.len(), profile.skipped), (1, 1, 1));
-    let kernel = &profile.kernels[0];
+    let kernel = profile.kernels.get(0).expect("a row");
     assert_eq!(profile.names.get(kernel.name), "gemm()");
     assert_eq!((kernel.start, kernel.duration, kernel.device, kernel.stream), (120_000, 30_000, 4, 3));
-    assert_eq!(profile.launches[kernel.launch.expect("a launch") as usize].start, 100_000);
+    assert_eq!(profile.launches.get(kernel.launch.expect("a launch") as usize).expect("a row").start, 100_000);
     let copy = &profile.copies[0];
     assert_eq!((copy.device, copy.bytes, copy.launch), (4, 4096, None));
     assert_eq!(profile.names.get(profile.annotations[0].name), "execute_model");

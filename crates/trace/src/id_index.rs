@@ -6,7 +6,7 @@ use crate::id::Id;
 
 /// Finds the row with an id.
 #[derive(Debug)]
-pub(crate) enum IdIndex {
+pub enum IdIndex {
     /// Rows by id less the first id.
     Dense {
         /// Smallest id.
@@ -22,17 +22,17 @@ const NO_ROW: u32 = u32::MAX;
 
 impl IdIndex {
     /// Of equal ids the first row wins.
-    pub(crate) fn first(rows: impl Iterator<Item = (Id, u32)> + Clone) -> IdIndex {
+    pub fn first(rows: impl Iterator<Item = (Id, u32)> + Clone) -> IdIndex {
         IdIndex::new(rows, false)
     }
 
     /// Of equal ids the last row wins.
-    pub(crate) fn last(rows: impl Iterator<Item = (Id, u32)> + Clone) -> IdIndex {
+    pub fn last(rows: impl Iterator<Item = (Id, u32)> + Clone) -> IdIndex {
         IdIndex::new(rows, true)
     }
 
     /// The row with an id.
-    pub(crate) fn get(&self, id: Id) -> Option<u32> {
+    pub fn get(&self, id: Id) -> Option<u32> {
         match self {
             IdIndex::Dense { first, rows } => {
                 let at = id.number()?.checked_sub(*first)?;
