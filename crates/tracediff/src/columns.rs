@@ -31,6 +31,7 @@ impl Kernel {
 
 /// A runtime call or the start of a flow: where a kernel was launched.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct Launch {
     pub(crate) start: Picoseconds,
     /// 0 for flows.
@@ -46,9 +47,14 @@ pub(crate) struct Launch {
 pub(crate) struct HostOperator {
     pub(crate) external: Id,
     pub(crate) name: NameId,
-    pub(crate) start: Option<Picoseconds>,
-    pub(crate) duration: Picoseconds,
     pub(crate) thread: u32,
+    /// [`HostOperator::NEVER`] where the file says nothing.
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+}
+
+impl HostOperator {
+    pub(crate) const NEVER: Picoseconds = Picoseconds::MIN;
 }
 
 /// An operator on the host of which a formula says what it must do.
@@ -99,11 +105,24 @@ impl CallArguments {
 
 /// A call of a Python function.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct Frame {
     pub(crate) start: Picoseconds,
     pub(crate) duration: Picoseconds,
     pub(crate) id: Id,
     pub(crate) parent: Id,
+    pub(crate) name: NameId,
+    pub(crate) thread: u32,
+}
+
+/// A call of a Python function of which nobody wants the callers.
+#[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
+pub(crate) struct LoneFrame {
+    pub(crate) start: Picoseconds,
+    /// Longer ones than fit are cut; that is 106 days.
+    pub(crate) duration: i64,
+    pub(crate) id: Id,
     pub(crate) name: NameId,
     pub(crate) thread: u32,
 }
@@ -150,6 +169,8 @@ pub(crate) struct Columns {
     /// Texts of the arguments of `calls` and `shaped`.
     pub(crate) arguments: Names,
     pub(crate) frames: Vec<Frame>,
+    /// In place of `frames`, where only the innermost around a launch is wanted.
+    pub(crate) lone_frames: Vec<LoneFrame>,
     pub(crate) annotations: Vec<Annotation>,
     /// Steps as the profiler repeats them on the device.
     pub(crate) device_annotations: Vec<Annotation>,
@@ -239,6 +260,11 @@ impl Columns {
             thread: threads[frame.thread as usize],
             ..*frame
         }));
+        self.lone_frames.extend(piece.lone_frames.iter().map(|frame| LoneFrame {
+            name: name(frame.name),
+            thread: threads[frame.thread as usize],
+            ..*frame
+        }));
         self.annotations.append(&mut piece.annotations);
         self.device_annotations.append(&mut piece.device_annotations);
         if let Some(times) = piece.legacy_times.take() {
@@ -272,27 +298,27 @@ impl Columns {
     /// Replaces ids of this piece's table by those of `table`.
     fn adopt_ids(&mut self, table: &mut IdTable) {
         let ids = std::mem::take(&mut self.ids);
-        let mut adopt = |id: &mut Id| *id = table.adopt(*id, &ids);
+        let mut adopt = |id: Id| table.adopt(id, &ids);
         for kernel in &mut self.kernels {
-            adopt(&mut kernel.correlation);
-            adopt(&mut kernel.external);
+            (kernel.correlation, kernel.external) = (adopt(kernel.correlation), adopt(kernel.external));
         }
         for copy in &mut self.copies {
-            adopt(&mut copy.correlation);
+            copy.correlation = adopt(copy.correlation);
         }
         for launch in self.launches.iter_mut().chain(&mut self.flows).chain(&mut self.unlinked) {
-            adopt(&mut launch.correlation);
-            adopt(&mut launch.external);
+            (launch.correlation, launch.external) = (adopt(launch.correlation), adopt(launch.external));
         }
         for operator in &mut self.operators {
-            adopt(&mut operator.external);
+            operator.external = adopt(operator.external);
         }
         for call in &mut self.calls {
-            adopt(&mut call.external);
+            call.external = adopt(call.external);
         }
         for frame in &mut self.frames {
-            adopt(&mut frame.id);
-            adopt(&mut frame.parent);
+            (frame.id, frame.parent) = (adopt(frame.id), adopt(frame.parent));
+        }
+        for frame in &mut self.lone_frames {
+            frame.id = adopt(frame.id);
         }
         self.devices.rename(|device| table.adopt(device, &ids));
         self.streams.rename(|(device, stream)| (device, table.adopt(stream, &ids)));

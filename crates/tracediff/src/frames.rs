@@ -2,9 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::{Frame, Launch};
+use crate::columns::{Frame, LoneFrame};
 use crate::id::Id;
 use crate::names::{NameId, Names};
+use crate::time::Picoseconds;
 use perfdb_trace::id_index::IdIndex;
 
 /// Number of a stack in a [`Stacks`] table.
@@ -142,45 +143,71 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// For each launch of `wanted` (numbers into `launches`), the frame around it: the one with the greatest start on its
-/// thread that covers the launch; the shorter, then the larger Python id on ties.
+/// What runs on a thread of the host around launches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around {
+    pub(crate) thread: u32,
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+    /// Its Python id.
+    pub(crate) id: Id,
+}
+
+impl From<&Frame> for Around {
+    fn from(frame: &Frame) -> Around {
+        Around { thread: frame.thread, start: frame.start, duration: frame.duration, id: frame.id }
+    }
+}
+
+impl From<&LoneFrame> for Around {
+    fn from(frame: &LoneFrame) -> Around {
+        Around { thread: frame.thread, start: frame.start, duration: frame.duration.into(), id: frame.id }
+    }
+}
+
+/// For each launch of `wanted`, the one of `count` frames around it: the one with the greatest start on its thread that covers the
+/// launch; the shorter, then the larger Python id on ties. Frames are asked for by their number, launches too: thread and start.
 ///
 /// One sweep per thread: frames are on a pile in order of preference, and one that has ended when it comes to the top
 /// will cover no later launch either.
-pub(crate) fn frames_at_launches(frames: &[Frame], launches: &[Launch], wanted: &[u32]) -> Vec<(u32, u32)> {
-    let threads = wanted.iter().map(|at| launches[*at as usize].thread).max().map_or(0, |thread| thread as usize + 1);
+pub(crate) fn frames_at_launches(
+    count: usize,
+    frame: impl Fn(u32) -> Around,
+    launch: impl Fn(u32) -> (u32, Picoseconds),
+    wanted: Vec<u32>,
+) -> Vec<(u32, u32)> {
+    let threads = wanted.iter().map(|at| launch(*at).0).max().map_or(0, |thread| thread as usize + 1);
     let mut launching = vec![false; threads];
-    for at in wanted {
-        launching[launches[*at as usize].thread as usize] = true;
+    for at in &wanted {
+        launching[launch(*at).0 as usize] = true;
     }
-    let on_launching = |frame: &Frame| launching.get(frame.thread as usize).copied().unwrap_or(false);
-    let mut by_thread: Vec<u32> = (0..frames.len() as u32).filter(|at| on_launching(&frames[*at as usize])).collect();
+    let on_launching = |at: &u32| launching.get(frame(*at).thread as usize).copied().unwrap_or(false);
+    let mut by_thread: Vec<u32> = (0..count as u32).filter(on_launching).collect();
     let key = |at: &u32| {
-        let frame = &frames[*at as usize];
+        let frame = frame(*at);
         let id = if frame.id.is_there() { frame.id } else { Id::plain(b"-1").unwrap_or(Id::MISSING) };
         (frame.thread, frame.start, std::cmp::Reverse(frame.duration), id)
     };
     if !by_thread.is_sorted_by_key(key) {
         by_thread.sort_by_key(key);
     }
-    let mut queries = wanted.to_vec();
-    let query_key = |at: &u32| (launches[*at as usize].thread, launches[*at as usize].start);
-    if !queries.is_sorted_by_key(query_key) {
-        queries.sort_by_key(query_key);
+    let mut queries = wanted;
+    if !queries.is_sorted_by_key(|at| launch(*at)) {
+        queries.sort_by_key(|at| launch(*at));
     }
-    let mut found = Vec::with_capacity(queries.len());
+    let mut found = Vec::new();
     let mut coming = by_thread.into_iter().peekable();
     let mut pile: Vec<u32> = Vec::new();
     for query in queries {
-        let (thread, time) = query_key(&query);
+        let (thread, time) = launch(query);
         while let Some(next) = coming.next_if(|at| {
-            let frame = &frames[*at as usize];
+            let frame = frame(*at);
             (frame.thread, frame.start) <= (thread, time)
         }) {
             pile.push(next);
         }
         while let Some(top) = pile.last() {
-            let frame = &frames[*top as usize];
+            let frame = frame(*top);
             if frame.thread == thread && time <= frame.start + frame.duration {
                 found.push((query, *top));
                 break;

@@ -33,22 +33,24 @@ impl Lead {
         if !found.is_lead.contains(&true) {
             return Lead { copies, ..Lead::default() };
         }
-        let is_lead = |at: usize| found.is_lead.get(at).copied().unwrap_or(false);
         let mut lead = Lead { copies, ..Lead::default() };
-        let mut numbers = Vec::with_capacity(kernels.len());
-        let (mut left, mut left_passes) = (Vec::with_capacity(kernels.len()), Vec::with_capacity(kernels.len()));
-        for (at, (kernel, pass)) in kernels.iter().zip(&found.kernels).enumerate() {
-            numbers.push((!is_lead(at)).then_some(left.len() as u32));
-            let (kernels, passes) = match is_lead(at) {
-                true => (&mut lead.kernels, &mut lead.passes),
-                false => (&mut left, &mut left_passes),
-            };
-            kernels.push(*kernel);
-            passes.push(*pass);
+        // What is left moves up in its place: a second list of all would be too much.
+        let mut taken: Vec<u32> = Vec::new();
+        let mut left = 0;
+        for at in 0..kernels.len() {
+            if found.is_lead.get(at).copied().unwrap_or(false) {
+                taken.push(at as u32);
+                lead.kernels.push(kernels[at]);
+                lead.passes.push(found.kernels[at]);
+            } else {
+                kernels[left] = kernels[at];
+                found.kernels[left] = found.kernels[at];
+                left += 1;
+            }
         }
-        *kernels = left;
-        found.kernels = left_passes;
-        let number = |at: u32| numbers.get(at as usize).copied().flatten();
+        kernels.truncate(left);
+        found.kernels.truncate(left);
+        let number = |at: u32| taken.binary_search(&at).err().map(|before| at - before as u32);
         corrections.waiting = corrections.waiting.iter().filter_map(|(at, wait)| Some((number(*at)?, *wait))).collect();
         corrections.incomplete = corrections.incomplete.iter().filter_map(|at| number(*at)).collect();
         lead

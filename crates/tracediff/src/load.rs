@@ -31,7 +31,7 @@ use crate::overlaps;
 use crate::read::{self, Check, Contents, Wanted};
 use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
 use crate::steps::Basis;
-use crate::structure::{Sources, Structure};
+use crate::structure::{self, Sources, Structure};
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
 
@@ -89,6 +89,7 @@ impl LoadOptions {
         let launched = false;
         Wanted {
             stacks: self.stacks,
+            lone_frames: self.alone && !legacy,
             legacy_times: legacy,
             findings: !legacy,
             launched,
@@ -327,15 +328,18 @@ fn load(
                 streams: columns.streams.keys().iter().map(|(_, stream)| columns.ids.shown(*stream)).collect(),
                 steps_are_passes: basis == Basis::Pass,
             };
-            let found = Structure::new(&sources);
-            let (of_kernels, count) = found.layers(&kernels);
+            // Only a comparison looks at the blocks again.
+            let found = (!options.alone).then(|| Structure::new(&sources));
+            let (of_kernels, count) = match &found {
+                Some(found) => found.layers(&kernels),
+                None => structure::layers(&sources),
+            };
             layers = match count {
                 // Nothing repeats, for example in a very short trace: attention opens layers.
                 0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
                 _ => layers::Layers { of_kernels, count },
             };
-            // Only a comparison looks at the blocks again.
-            structure = (!options.alone).then_some(found);
+            structure = found;
             let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
             let lead_classes = classes::find(&lead.kernels, &of_lead, &names, classifier);
             let events = Events {

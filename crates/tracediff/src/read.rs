@@ -17,7 +17,7 @@ use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
 use crate::columns::{
-    Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, OperatorCall, ShapedOperator,
+    Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, LoneFrame, OperatorCall, ShapedOperator,
 };
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
@@ -162,7 +162,7 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         columns.kernels.len(),
         columns.launches.len(),
         columns.operators.len(),
-        columns.frames.len(),
+        columns.frames.len() + columns.lone_frames.len(),
         columns.annotations.len(),
         started.elapsed().as_secs_f64()
     );
@@ -180,6 +180,8 @@ pub(crate) fn take_member(members: &mut Members, name: &Text<'_>, value: &Value<
 pub(crate) struct Wanted {
     /// Calls of Python functions.
     pub(crate) stacks: bool,
+    /// Of those only what tells the innermost around a launch.
+    pub(crate) lone_frames: bool,
     /// Times as doubles.
     pub(crate) legacy_times: bool,
     /// The trace doctor's report, and categories that old profilers wrote.
@@ -356,7 +358,8 @@ impl Columns {
         let (start, duration) = (taken.start(), taken.duration().unwrap_or(0).max(0));
         let thread = self.thread(&mut taken);
         if external.is_there() {
-            self.operators.push(HostOperator { external, name, start, duration, thread });
+            let start = start.unwrap_or(HostOperator::NEVER);
+            self.operators.push(HostOperator { external, name, thread, start, duration });
         }
         if has_formula && let Some(arguments) = self.call_arguments(taken.event) {
             self.calls.push(OperatorCall { external, name, start, duration, thread, arguments });
@@ -409,6 +412,18 @@ impl Columns {
     fn take_frame(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
         let Some(start) = taken.start() else { return };
         let event = taken.event;
+        if wanted.lone_frames {
+            let duration = taken.duration().unwrap_or(0).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+            let frame = LoneFrame {
+                start,
+                duration,
+                id: self.ids.value(event.arg(PYTHON_ID)),
+                name: taken.name(|event| name(&mut self.names, event)),
+                thread: self.thread(&mut taken),
+            };
+            self.lone_frames.push(frame);
+            return;
+        }
         let frame = Frame {
             start,
             duration: taken.duration().unwrap_or(0),

@@ -81,91 +81,107 @@ pub(crate) fn facts(
 
 impl Structure {
     pub(crate) fn new(sources: &Sources<'_>) -> Structure {
-        let facts = facts(&sources.classes.groups, &sources.classes.operations, sources.names);
-        let mut instances: Numbering<(u32, u32)> = Numbering::default();
-        let mut lists: Vec<Vec<u32>> = Vec::new();
-        for at in sources.order.numbers(sources.kernels.len()) {
-            let instance = instances.number((sources.passes[at].pass, sources.kernels[at].device)) as usize;
-            if instance == lists.len() {
-                lists.push(Vec::new());
-            }
-            lists[instance].push(at as u32);
-        }
-        let mut units = Units::default();
-        let mut known: FxHashMap<Vec<u8>, Vec<perfdb_trace::sequence::Layer>> = FxHashMap::default();
-        let mut sequences = Vec::with_capacity(lists.len());
-        for list in lists {
-            let (kernels, side_kernels) = by_stream(list, sources);
-            let pieces = |kernels: &[u32]| -> Vec<Piece> {
-                let piece = |at: &u32| {
-                    let kernel = &sources.kernels[*at as usize];
-                    let (family, role) = facts[sources.classes.of_kernels[*at as usize] as usize];
-                    let time = kernel.duration - sources.corrections.wait_of(*at);
-                    Piece { family, role, name: kernel.name, time: time.try_into().unwrap_or(u64::MAX >> 20) }
-                };
-                kernels.iter().map(piece).collect()
-            };
-            let found = blocks(&pieces(&kernels));
-            let symbols: Vec<u8> = found.iter().map(|block| block.family as u8).collect();
-            let layers = match known.get(&symbols) {
-                Some(layers) => layers.clone(),
-                None => {
-                    let entry = |block: &Block| Entry {
-                        symbol: block.family as u8,
-                        heavy: block.family.is_heavy(),
-                        time: block.time,
-                    };
-                    let entries: Vec<Entry> = found.iter().map(entry).collect();
-                    let layers = units.layers(&entries);
-                    known.insert(symbols, layers.clone());
-                    layers
-                }
-            };
-            let lengths = |unit: usize| units.symbols(unit).len();
-            let layers = numbers::numbered(&layers, lengths, sources.steps_are_passes);
-            let side_blocks = blocks(&pieces(&side_kernels));
-            sequences.push(Sequence { kernels, blocks: found, layers, side_kernels, side_blocks });
-        }
-        let units = (0..units.len()).map(|unit| units.symbols(unit).to_vec()).collect();
+        let mut sequences = Vec::new();
+        let units = each_sequence(sources, |sequence| sequences.push(sequence));
         Structure { sequences, units }
     }
 
     /// Per kernel its layer or [`OUTSIDE`], and how many layers a pass has.
     pub(crate) fn layers(&self, kernels: &[Kernel]) -> (Vec<u32>, u64) {
         let mut of_kernels = vec![OUTSIDE; kernels.len()];
-        let mut count = 0;
-        for sequence in &self.sequences {
-            let start = |at: u32| kernels[at as usize].start;
-            for layer in &sequence.layers {
-                count = count.max(u64::from(layer.number) + 1);
-                for kernel in &sequence.kernels[sequence.kernels_of(layer)] {
-                    of_kernels[*kernel as usize] = layer.number;
-                }
-            }
-            // A kernel of another stream belongs to the layer in whose time it starts.
-            let mut layers = sequence.layers.iter().peekable();
-            let mut now = None;
-            for kernel in &sequence.side_kernels {
-                let first = |layer: &&PlacedLayer| {
-                    let kernels = sequence.kernels_of(layer);
-                    start(sequence.kernels[kernels.start]) <= start(*kernel)
-                };
-                while let Some(layer) = layers.next_if(first) {
-                    now = Some(layer);
-                }
-                if let Some(layer) = now {
-                    let last = sequence.kernels[sequence.kernels_of(layer).end - 1];
-                    if start(*kernel) < kernels[last as usize].end() {
-                        of_kernels[*kernel as usize] = layer.number;
-                    }
-                }
-            }
-        }
-        (of_kernels, count)
+        let count = self.sequences.iter().map(|sequence| sequence.note_layers(kernels, &mut of_kernels)).max();
+        (of_kernels, count.unwrap_or(0))
     }
 }
 
+/// [`Structure::layers`] without the structure, of which one pass is held at a time.
+pub(crate) fn layers(sources: &Sources<'_>) -> (Vec<u32>, u64) {
+    let (mut of_kernels, mut count) = (vec![OUTSIDE; sources.kernels.len()], 0);
+    each_sequence(sources, |sequence| count = count.max(sequence.note_layers(sources.kernels, &mut of_kernels)));
+    (of_kernels, count)
+}
+
+/// The passes on their devices, one after the other; the families of the blocks of each kind of layer.
+fn each_sequence(sources: &Sources<'_>, mut take: impl FnMut(Sequence)) -> Vec<Vec<u8>> {
+    let facts = facts(&sources.classes.groups, &sources.classes.operations, sources.names);
+    let mut instances: Numbering<(u32, u32)> = Numbering::default();
+    let mut lists: Vec<Vec<u32>> = Vec::new();
+    for at in sources.order.numbers(sources.kernels.len()) {
+        let instance = instances.number((sources.passes[at].pass, sources.kernels[at].device)) as usize;
+        if instance == lists.len() {
+            lists.push(Vec::new());
+        }
+        lists[instance].push(at as u32);
+    }
+    let mut units = Units::default();
+    let mut known: FxHashMap<Vec<u8>, Vec<perfdb_trace::sequence::Layer>> = FxHashMap::default();
+    for list in lists {
+        let (kernels, side_kernels) = by_stream(list, sources);
+        let pieces = |kernels: &[u32]| -> Vec<Piece> {
+            let piece = |at: &u32| {
+                let kernel = &sources.kernels[*at as usize];
+                let (family, role) = facts[sources.classes.of_kernels[*at as usize] as usize];
+                let time = kernel.duration - sources.corrections.wait_of(*at);
+                Piece { family, role, name: kernel.name, time: time.try_into().unwrap_or(u64::MAX >> 20) }
+            };
+            kernels.iter().map(piece).collect()
+        };
+        let found = blocks(&pieces(&kernels));
+        let symbols: Vec<u8> = found.iter().map(|block| block.family as u8).collect();
+        let layers = match known.get(&symbols) {
+            Some(layers) => layers.clone(),
+            None => {
+                let entry = |block: &Block| Entry {
+                    symbol: block.family as u8,
+                    heavy: block.family.is_heavy(),
+                    time: block.time,
+                };
+                let entries: Vec<Entry> = found.iter().map(entry).collect();
+                let layers = units.layers(&entries);
+                known.insert(symbols, layers.clone());
+                layers
+            }
+        };
+        let lengths = |unit: usize| units.symbols(unit).len();
+        let layers = numbers::numbered(&layers, lengths, sources.steps_are_passes);
+        let side_blocks = blocks(&pieces(&side_kernels));
+        take(Sequence { kernels, blocks: found, layers, side_kernels, side_blocks });
+    }
+    (0..units.len()).map(|unit| units.symbols(unit).to_vec()).collect()
+}
+
 impl Sequence {
+    /// Notes the layer of each kernel that is in one; the number of layers.
+    fn note_layers(&self, kernels: &[Kernel], of_kernels: &mut [u32]) -> u64 {
+        let mut count = 0;
+        let start = |at: u32| kernels[at as usize].start;
+        for layer in &self.layers {
+            count = count.max(u64::from(layer.number) + 1);
+            for kernel in &self.kernels[self.kernels_of(layer)] {
+                of_kernels[*kernel as usize] = layer.number;
+            }
+        }
+        // A kernel of another stream belongs to the layer in whose time it starts.
+        let mut layers = self.layers.iter().peekable();
+        let mut now = None;
+        for kernel in &self.side_kernels {
+            let first = |layer: &&PlacedLayer| {
+                let kernels = self.kernels_of(layer);
+                start(self.kernels[kernels.start]) <= start(*kernel)
+            };
+            while let Some(layer) = layers.next_if(first) {
+                now = Some(layer);
+            }
+            if let Some(layer) = now {
+                let last = self.kernels[self.kernels_of(layer).end - 1];
+                if start(*kernel) < kernels[last as usize].end() {
+                    of_kernels[*kernel as usize] = layer.number;
+                }
+            }
+        }
+        count
+    }
+
     /// Positions of the kernels of a layer.
     pub(crate) fn kernels_of(&self, layer: &PlacedLayer) -> Range<usize> {
         self.blocks[layer.blocks.start].kernels.start..self.blocks[layer.blocks.end - 1].kernels.end

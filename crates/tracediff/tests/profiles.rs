@@ -322,3 +322,30 @@ fn cuts_of_runs_are_compared_by_their_calls() {
     assert!(found.verdict.starts_with("trace 2 takes 25.0 % more time per call of Attention"), "{}", found.verdict);
     assert_eq!(compared(&many, &nearly).elapsed.per_call, None);
 }
+
+#[test]
+fn ranks_in_one_file_have_their_own_passes() {
+    let folder = tempfile::tempdir().expect("folder");
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/gpu-traces/h100.json");
+    let (one, two) = (folder.path().join("one.sqlite"), folder.path().join("two.sqlite"));
+    as_nsys(&trace, &one);
+    std::fs::copy(&one, &two).expect("a copy");
+    // A second process on a second device does the same.
+    let process = 10_i64 << 24;
+    let twice = format!(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start, end, 1, streamId, correlationId, {process}, demangledName, shortName FROM CUPTI_ACTIVITY_KIND_KERNEL;
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT start, end, 1, streamId, correlationId, {process}, bytes, copyKind FROM CUPTI_ACTIVITY_KIND_MEMCPY;
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET SELECT start, end, 1, streamId, correlationId, {process}, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET;
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT start, end, {process} + 1, correlationId, nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME;
+         INSERT INTO NVTX_EVENTS SELECT start, end, eventType, text, {process} + 1 FROM NVTX_EVENTS;"
+    );
+    Connection::open(&two).expect("opens").execute_batch(&twice).expect("SQL");
+    let (one_rank, two_ranks) = (explained(&one), explained(&two));
+    assert_eq!((two_ranks.step_count, two_ranks.devices), (one_rank.step_count, 2));
+    let found = compared_files(&one, &two).elapsed;
+    assert_eq!(found.trace2.devices.len(), 2);
+    for (side, one) in [(&found.trace1, one_rank), (&found.trace2, two_ranks)] {
+        assert_eq!((side.passes, side.per_pass_ms), (one.step_count, one.per_step_ms));
+    }
+    assert_eq!((found.ratio, found.trace1.median_pass_ms), (Some(1.0), found.trace2.median_pass_ms));
+}

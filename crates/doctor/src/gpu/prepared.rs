@@ -56,7 +56,12 @@ pub(crate) struct NameFacts {
 }
 
 impl NameFacts {
-    fn of(name: &str) -> NameFacts {
+    /// Whether rules look at a call of this name that put nothing on a device.
+    pub(crate) fn matters(self) -> bool {
+        self.graph || self.launch || self.begins_capture || self.ends_capture || self.waits
+    }
+
+    pub(crate) fn of(name: &str) -> NameFacts {
         let (begins_capture, ends_capture) = (name.contains("BeginCapture"), name.contains("EndCapture"));
         let waits = name.ends_with("DeviceSynchronize") || name.ends_with("CtxSynchronize");
         let name = name.to_lowercase();

@@ -9,6 +9,7 @@ use super::Collector;
 use super::category::Category;
 use super::collect::STEPS;
 use super::columns::{Call, Columns, Row, RowKind, Step};
+use super::prepared::NameFacts;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, share};
 
@@ -60,22 +61,34 @@ impl Columns {
     fn take_profile(&mut self, profile: &Profile) {
         let names = self.names.adopt(&profile.names);
         let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
-        // Negative numbers: positive ones are those of a profiler, in the order of calls.
-        self.calls.reserve_exact(profile.launches.len());
+        // Most calls query something: rules look at those with work on a device and at some by their names.
+        let has_work = profile.has_work();
+        let matters: Vec<bool> =
+            (0..self.names.len() as u32).map(|name| NameFacts::of(self.names.get(name)).matters()).collect();
+        let matters = |name: NameId| matters.get(name as usize).copied().unwrap_or(false);
+        let kept = profile
+            .launches
+            .iter()
+            .zip(&has_work)
+            .filter(|(launch, has_work)| **has_work || matters(name(launch.name)));
+        self.calls.reserve_exact(kept.count());
         self.rows.reserve_exact(profile.kernels.len() + profile.copies.len());
-        for launch in profile.launches.iter() {
+        // Negative numbers: positive ones are those of a profiler, in the order of calls.
+        for ((launch, has_work), number) in profile.launches.iter().zip(has_work).zip(0..) {
+            self.saw(Category::Call, launch.start, launch.start + launch.duration);
+            if !has_work && !matters(name(launch.name)) {
+                continue;
+            }
             let thread = (self.number(launch.process), self.number(launch.thread));
-            let call = Call {
+            self.calls.push(Call {
                 start: launch.start,
                 duration: length(launch.duration),
-                correlation: Id::negative(self.calls.len() as u32),
+                correlation: Id::negative(number),
                 name: name(launch.name),
                 thread: self.threads.number(thread),
-            };
-            self.saw(Category::Call, call.start, call.end());
-            self.calls.push(call);
+            });
         }
-        self.has_calls = !self.calls.is_empty();
+        self.has_calls = !profile.launches.is_empty();
         let kernels = profile.kernels.iter().map(|kernel| {
             let place = (kernel.device, kernel.stream, kernel.launch);
             (RowKind::Kernel, kernel.start, kernel.duration, kernel.name, place)

@@ -250,6 +250,19 @@ impl Profile {
         members
     }
 
+    /// Per call whether it put something on a device that is in the profile.
+    pub fn has_work(&self) -> Vec<bool> {
+        let mut has_work = vec![false; self.launches.len()];
+        let launches =
+            self.kernels.iter().map(|kernel| kernel.launch).chain(self.copies.iter().map(|copy| copy.launch));
+        for launch in launches.flatten() {
+            if let Some(has_work) = has_work.get_mut(launch as usize) {
+                *has_work = true;
+            }
+        }
+        has_work
+    }
+
     pub(super) fn new(kind: Kind) -> Profile {
         Profile {
             kind,

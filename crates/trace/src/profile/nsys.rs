@@ -214,7 +214,7 @@ impl Reader<'_> {
         };
         let columns: Vec<&str> = COMMON.into_iter().chain(["demangledName", "shortName"]).collect();
         database.each(KERNELS, &columns, |row| {
-            let Some(Common { start, duration, device, stream, launch, .. }) = self.common(&row, KERNELS) else {
+            let Some(Common { start, duration, device, stream, launch, .. }) = self.common(&row) else {
                 skipped += 1;
                 return;
             };
@@ -240,7 +240,7 @@ impl Reader<'_> {
         }
         let columns: Vec<&str> = COMMON.into_iter().chain(["graphId"]).collect();
         database.each(GRAPHS, &columns, |row| {
-            let common = self.common(&row, GRAPHS).filter(|common| common.start != 0 || common.duration != 0);
+            let common = self.common(&row).filter(|common| common.start != 0 || common.duration != 0);
             let Some(common) = common else {
                 skipped += 1;
                 return;
@@ -262,7 +262,7 @@ impl Reader<'_> {
         for (table, is_set) in [(COPIES, false), (SETS, true)] {
             let (database, mut rows, mut skipped) = (self.database, Vec::new(), 0);
             let columns: Vec<&str> = COMMON.into_iter().chain(["bytes", "copyKind"]).collect();
-            database.each(table, &columns, |row| match self.common(&row, table) {
+            database.each(table, &columns, |row| match self.common(&row) {
                 Some(common) => rows.push((common, row.integer(6), row.integer(7))),
                 None => skipped += 1,
             })?;
@@ -332,11 +332,12 @@ impl Reader<'_> {
         })
     }
 
-    fn common(&self, row: &Fields<'_>, table: &str) -> Option<Common> {
+    fn common(&self, row: &Fields<'_>) -> Option<Common> {
         let (start, duration) = row.span(0, 1)?;
-        let global = row.integer(5).filter(|_| self.database.has(table, "globalPid"));
+        let global = row.integer(5);
         let device = row.integer(2).unwrap_or(0);
-        let gpu = global.and_then(|global| self.gpus.get(&(process(global) & 0xFF_FFFF, device)));
+        let gpu = global.filter(|_| !self.gpus.is_empty());
+        let gpu = gpu.and_then(|global| self.gpus.get(&(process(global) & 0xFF_FFFF, device)));
         let correlation = (global.map(process), row.integer(4).unwrap_or(i64::MIN));
         Some(Common {
             start,

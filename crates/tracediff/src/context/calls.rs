@@ -8,8 +8,8 @@ use perfdb_store::dtype::DType;
 use rustc_hash::FxHashMap;
 
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
-use crate::columns::{CallArguments, Columns, Frame, Kernel, Launch, OperatorCall};
-use crate::frames::frames_at_launches;
+use crate::columns::{CallArguments, Columns, Kernel, OperatorCall};
+use crate::frames::{Around, frames_at_launches};
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId, Names};
 use perfdb_trace::id_index::IdIndex;
@@ -141,26 +141,19 @@ fn nested(
         }
         true
     });
-    let frame = |at: &u32| {
-        let call = &known[*at as usize].0;
-        Frame {
-            start: call.start.unwrap_or(0),
-            duration: call.duration,
-            id: Id::MISSING,
-            parent: Id::MISSING,
-            name: call.name,
-            thread: call.thread,
-        }
+    let around = |at: u32| {
+        let call = &known[order[at as usize] as usize].0;
+        Around { thread: call.thread, start: call.start.unwrap_or(0), duration: call.duration, id: Id::MISSING }
     };
-    let frames: Vec<Frame> = order.iter().map(frame).collect();
     let (mut used, count) = (launches.used(launch_of), launches.count());
-    let mut wanted: Vec<Launch> = used.iter().map(|number| *launches.get(*number)).collect();
-    wanted.extend(&columns.unlinked);
     used.extend((0..columns.unlinked.len()).map(|at| (count + at) as u32));
-    let queries: Vec<u32> = (0..wanted.len() as u32).collect();
     let mut found = vec![NO_CALL; count + columns.unlinked.len()];
-    for (query, frame) in frames_at_launches(&frames, &wanted, &queries) {
-        found[used[query as usize] as usize] = order[frame as usize];
+    let launch = |number: u32| match (number as usize).checked_sub(count) {
+        Some(at) => (columns.unlinked[at].thread, columns.unlinked[at].start),
+        None => launches.place(number),
+    };
+    for (launch, frame) in frames_at_launches(order.len(), around, launch, used) {
+        found[launch as usize] = order[frame as usize];
     }
     found
 }

@@ -44,9 +44,9 @@ impl<'a> Launches<'a> {
     }
 
     /// Numbers of the launches of some kernels, each once.
-    pub(crate) fn used(&self, launch_of: &[u32]) -> Vec<u32> {
+    pub(crate) fn used<'l>(&self, launch_of: impl IntoIterator<Item = &'l u32>) -> Vec<u32> {
         let mut used = vec![false; self.count()];
-        for launch in launch_of.iter().filter(|launch| **launch != NO_LAUNCH) {
+        for launch in launch_of.into_iter().filter(|launch| **launch != NO_LAUNCH) {
             used[*launch as usize] = true;
         }
         (0..self.count() as u32).filter(|launch| used[*launch as usize]).collect()
@@ -71,6 +71,12 @@ impl<'a> Launches<'a> {
     /// The process that a call was made in.
     pub(crate) fn process(&self, launch: &Launch) -> Option<Id> {
         self.columns.threads.keys().get(launch.thread as usize).map(|(process, _)| *process)
+    }
+
+    /// Thread and start of the launch of a number.
+    pub(crate) fn place(&self, number: u32) -> (u32, Picoseconds) {
+        let launch = self.get(number);
+        (launch.thread, launch.start)
     }
 
     /// Launch of a number.

@@ -1,8 +1,8 @@
 //! The host operator and the Python stack of every kernel.
 
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
-use crate::columns::{Columns, Frame, HostOperator, Kernel, Launch};
-use crate::frames::{Chains, NO_STACK, StackId, Stacks, frames_at_launches};
+use crate::columns::{Columns, HostOperator, Kernel};
+use crate::frames::{Around, Chains, NO_STACK, StackId, Stacks, frames_at_launches};
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::summary::summary;
@@ -76,29 +76,39 @@ pub(crate) fn find(
     let mut found = Operators { of_kernels, stacks: Stacks::default() };
     if with_stacks && !columns.frames.is_empty() {
         find_stacks(&mut found, columns, launches, launch_of, names);
+    } else if with_stacks && !columns.lone_frames.is_empty() {
+        find_innermost(&mut found, columns, launches, launch_of);
     }
     found
 }
 
+/// The innermost frame around the launch of each kernel, as a stack of its own.
+fn find_innermost(operators: &mut Operators, columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]) {
+    let Operators { of_kernels, stacks } = operators;
+    let mut stack_of = vec![NO_STACK; launches.count()];
+    let around = |at: u32| Around::from(&columns.lone_frames[at as usize]);
+    let (count, wanted) = (columns.lone_frames.len(), launches.used(launch_of));
+    for (launch, frame) in frames_at_launches(count, around, |number| launches.place(number), wanted) {
+        stack_of[launch as usize] = stacks.push(NO_STACK, columns.lone_frames[frame as usize].name);
+    }
+    for (kernel, launch) in of_kernels.iter_mut().zip(launch_of).filter(|(_, launch)| **launch != NO_LAUNCH) {
+        kernel.stack = stack_of[*launch as usize];
+    }
+}
+
 /// The innermost operator around each launch on its thread, by number of the launch.
 fn by_nesting(columns: &Columns, launches: &Launches<'_>) -> Vec<NameId> {
-    let frame = |operator: &HostOperator| {
-        Some(Frame {
-            start: operator.start?,
-            duration: operator.duration,
-            id: Id::MISSING,
-            parent: Id::MISSING,
-            name: operator.name,
-            thread: operator.thread,
-        })
+    let timed: Vec<&HostOperator> =
+        columns.operators.iter().filter(|operator| operator.start != HostOperator::NEVER).collect();
+    let around = |at: u32| {
+        let operator = timed[at as usize];
+        Around { thread: operator.thread, start: operator.start, duration: operator.duration, id: Id::MISSING }
     };
-    let frames: Vec<Frame> = columns.operators.iter().filter_map(frame).collect();
     let count = launches.count();
-    let all: Vec<Launch> = (0..count as u32).map(|number| *launches.get(number)).collect();
     let wanted: Vec<u32> = (0..count as u32).collect();
     let mut names = vec![NO_NAME; count];
-    for (launch, frame) in frames_at_launches(&frames, &all, &wanted) {
-        names[launch as usize] = frames[frame as usize].name;
+    for (launch, frame) in frames_at_launches(timed.len(), around, |number| launches.place(number), wanted) {
+        names[launch as usize] = timed[frame as usize].name;
     }
     names
 }
@@ -111,12 +121,11 @@ fn find_stacks(
     names: &mut Names,
 ) {
     let wanted = launches.used(launch_of);
-    let wanted_launches: Vec<_> = wanted.iter().map(|number| *launches.get(*number)).collect();
-    let queries: Vec<u32> = (0..wanted.len() as u32).collect();
     let mut stack_of = vec![NO_STACK; launches.count()];
     let mut chains = Chains::new(&columns.frames);
-    for (query, frame) in frames_at_launches(&columns.frames, &wanted_launches, &queries) {
-        stack_of[wanted[query as usize] as usize] = chains.stack(frame, &mut operators.stacks);
+    let around = |at: u32| Around::from(&columns.frames[at as usize]);
+    for (launch, frame) in frames_at_launches(columns.frames.len(), around, |number| launches.place(number), wanted) {
+        stack_of[launch as usize] = chains.stack(frame, &mut operators.stacks);
     }
     let Operators { of_kernels, stacks } = operators;
     let mut summaries = Summaries::new(stacks);

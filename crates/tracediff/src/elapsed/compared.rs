@@ -1,6 +1,6 @@
 //! The windows of a trace that are compared, and what follows from them alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::timeline::{CopySum, TimeParts, Timeline, Window};
 use super::{ColdStart, CopyTotal, DeviceElapsed, LargeGap, PartsMs, PhasePasses, TraceElapsed, WindowElapsed};
@@ -10,11 +10,13 @@ use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 use crate::trust;
 
+/// The passes of the device that has most: in a profile of several processes each has its own, on its own device.
 fn passes_of(windows: &[&Window]) -> u64 {
-    let mut passes: Vec<u32> = windows.iter().filter_map(|window| window.pass).collect();
-    passes.sort_unstable();
-    passes.dedup();
-    passes.len() as u64
+    let mut passes: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for window in windows {
+        passes.entry(window.device).or_default().extend(window.pass);
+    }
+    passes.values().map(BTreeSet::len).max().unwrap_or(0) as u64
 }
 
 /// The windows of a trace that are compared.
@@ -110,25 +112,26 @@ impl<'a> Compared<'a> {
         if found.len() > 1 { found } else { Vec::new() }
     }
 
-    /// Times of some passes.
-    fn times(&self, counts: impl Fn(&Window) -> bool) -> Vec<Picoseconds> {
-        let mut by_pass: BTreeMap<u32, Picoseconds> = BTreeMap::new();
+    /// Times of some passes in ms, each the mean over its devices.
+    fn times(&self, counts: impl Fn(&Window) -> bool) -> Vec<f64> {
+        let mut by_pass: BTreeMap<u32, (Picoseconds, u32)> = BTreeMap::new();
         for window in self.windows.iter().filter(|window| counts(window)) {
             let Some(pass) = window.pass else { continue };
-            *by_pass.entry(pass).or_default() += window.length();
+            let (time, devices) = by_pass.entry(pass).or_default();
+            *time += window.length();
+            *devices += 1;
         }
-        by_pass.into_values().collect()
+        by_pass.into_values().map(|(time, devices)| milliseconds(time) / f64::from(devices)).collect()
     }
 
-    fn median(&self, mut times: Vec<Picoseconds>) -> Option<f64> {
-        times.sort_unstable();
+    fn median(&self, mut times: Vec<f64>) -> Option<f64> {
+        times.sort_unstable_by(f64::total_cmp);
         let middle = times.len() / 2;
-        let median = match times.len() {
-            0 => return None,
-            count if count % 2 == 0 => (milliseconds(times[middle - 1]) + milliseconds(times[middle])) / 2.0,
-            _ => milliseconds(times[middle]),
-        };
-        Some(median / self.devices as f64)
+        match times.len() {
+            0 => None,
+            count if count % 2 == 0 => Some((times[middle - 1] + times[middle]) / 2.0),
+            _ => Some(times[middle]),
+        }
     }
 
     fn large_gaps(&self, trace: &Trace) -> Vec<LargeGap> {

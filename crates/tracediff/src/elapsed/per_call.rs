@@ -37,7 +37,8 @@ pub struct PerCall {
 impl PerCall {
     /// Nothing where steps are known, or both traces call it about equally often.
     pub(super) fn new(traces: [&Trace; 2], compared: &[Compared<'_>; 2], phase: PhaseFilter) -> Option<PerCall> {
-        let is_cut = |side: usize| traces[side].boundaries == Boundaries::Whole;
+        // Passes that only one of them shows do not make the lengths of the cuts those of equal work.
+        let is_cut = |side: usize| matches!(traces[side].boundaries, Boundaries::Whole | Boundaries::Repetition);
         if compared[0].basis != Basis::Whole || !is_cut(0) || !is_cut(1) {
             return None;
         }

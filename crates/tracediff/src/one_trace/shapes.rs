@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::{Columns, Frame};
+use crate::columns::Columns;
 use crate::context::launches::{Launches, NO_LAUNCH};
 use crate::copies::{CopyKind, GpuCopy};
-use crate::frames::frames_at_launches;
+use crate::frames::{Around, frames_at_launches};
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId};
 use crate::time::Picoseconds;
@@ -44,35 +44,32 @@ pub(crate) struct ShapedRow {
 }
 
 pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]) -> Shaped {
+    if columns.shaped.is_empty() {
+        return Shaped::default();
+    }
     let copies: Vec<u32> =
         columns.copies.iter().map(|copy| launches.number(copy.correlation).unwrap_or(NO_LAUNCH)).collect();
-    let used = launches.used(&[launch_of, &copies].concat());
-    let wanted: Vec<_> = used.iter().map(|number| *launches.get(*number)).collect();
-    let queries: Vec<u32> = (0..wanted.len() as u32).collect();
-    let frame = |operator: &crate::columns::ShapedOperator| Frame {
-        start: operator.start,
-        duration: operator.duration,
-        id: Id::MISSING,
-        parent: Id::MISSING,
-        name: operator.name,
-        thread: operator.thread,
+    let used = launches.used(launch_of.iter().chain(&copies));
+    let around = |at: u32| {
+        let operator = &columns.shaped[at as usize];
+        let (thread, start, duration) = (operator.thread, operator.start, operator.duration);
+        Around { thread, start, duration, id: Id::MISSING }
     };
-    let frames: Vec<Frame> = columns.shaped.iter().map(frame).collect();
     let mut call_of = vec![NO_OPERATOR; launches.count()];
     let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
     let mut row_of = Vec::new();
     let mut known: FxHashMap<u32, u32> = FxHashMap::default();
     let found = match columns.linked.is_empty() {
-        true => frames_at_launches(&frames, &wanted, &queries),
+        true => frames_at_launches(columns.shaped.len(), around, |number| launches.place(number), used),
         false => linked(columns, &used),
     };
-    for (query, frame) in found {
+    for (launch, frame) in found {
         let next = row_of.len() as u32;
         let call = *known.entry(frame).or_insert(next);
         if call == next {
             row_of.push(rows.number(frame as usize));
         }
-        call_of[used[query as usize] as usize] = call;
+        call_of[launch as usize] = call;
     }
     let of_kernel = |launch: &u32| if *launch == NO_LAUNCH { NO_OPERATOR } else { call_of[*launch as usize] };
     let of_copy = |(copy, launch): (&GpuCopy, &u32)| {
@@ -84,10 +81,10 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
     Shaped { of_kernels: launch_of.iter().map(of_kernel).collect(), row_of, rows: rows.found, copies }
 }
 
-/// Pairs of a launch, as its place in `used`, and the operator that the file links it to.
+/// Pairs of a launch and the operator that the file links it to.
 fn linked(columns: &Columns, used: &[u32]) -> Vec<(u32, u32)> {
-    let operator = |launch: &u32| columns.linked.get(*launch as usize).copied().flatten();
-    used.iter().zip(0..).filter_map(|(launch, query)| Some((query, operator(launch)?))).collect()
+    let operator = |launch: u32| columns.linked.get(launch as usize).copied().flatten();
+    used.iter().filter_map(|launch| Some((*launch, operator(*launch)?))).collect()
 }
 
 struct Rows<'a> {

@@ -35,14 +35,22 @@ impl Contents {
 
 impl Columns {
     fn take_profile(&mut self, profile: &mut Profile, every_annotation: bool) {
-        self.take_linked(profile);
-        self.launches.reserve_exact(profile.launches.len());
-        for launch in std::mem::take(&mut profile.launches).into_rows() {
+        // Calls that put nothing on a device are of no use here.
+        let has_work = profile.has_work();
+        self.launches.reserve_exact(has_work.iter().filter(|has_work| **has_work).count());
+        let is_linked = profile.launches.iter().any(|launch| launch.operator.is_some());
+        for (at, launch) in std::mem::take(&mut profile.launches).into_rows().enumerate() {
+            if !has_work[at] {
+                continue;
+            }
             let thread = (self.number(launch.process), self.number(launch.thread));
+            if is_linked {
+                self.linked.push(launch.operator);
+            }
             self.launches.push(Launch {
                 start: launch.start,
                 duration: launch.duration,
-                correlation: number(Some(self.launches.len() as u32)),
+                correlation: number(Some(at as u32)),
                 external: number(launch.operator),
                 name: launch.name,
                 thread: self.threads.number(thread),
@@ -100,14 +108,8 @@ impl Columns {
             let (dims, types) = (argument(operator.dims), argument(operator.types));
             let (start, duration, name) = (operator.start, operator.duration, operator.name);
             let external = number(Some(self.shaped.len() as u32));
-            self.operators.push(HostOperator { external, name, start: Some(start), duration, thread });
+            self.operators.push(HostOperator { external, name, thread, start, duration });
             self.shaped.push(ShapedOperator { name, start, duration, thread, dims, types });
-        }
-    }
-
-    fn take_linked(&mut self, profile: &Profile) {
-        if profile.launches.iter().any(|launch| launch.operator.is_some()) {
-            self.linked = profile.launches.iter().map(|launch| launch.operator).collect();
         }
     }
 

@@ -75,7 +75,7 @@ fn why_no_kernels(trace: &Prepared) -> &'static str {
         return "none of its kernel events can be used";
     }
     let launches = columns.calls.iter().any(|call| trace.facts(call.name).launch);
-    match (columns.rows.is_empty(), columns.calls.is_empty(), columns.operators.is_empty()) {
+    match (columns.rows.is_empty(), !columns.has_calls, columns.operators.is_empty()) {
         (false, _, _) => "only copies ran on the device",
         (true, false, _) if launches => {
             "the host launched kernels, but the profiler recorded no activity of the device (ProfilerActivity.CUDA, CUPTI or its permissions)"
