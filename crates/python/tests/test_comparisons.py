@@ -41,6 +41,32 @@ def test_check_trace_is_the_tool(gpu_traces):
         assert perfdb.check_trace(path).to_dict() == json.loads(tool("check-trace", path, "--json"))
 
 
+def test_forecast_is_the_tool(testdata, tmp_path):
+    model, database = testdata / "forecast" / "model", testdata / "forecast" / "tables" / "h100_sxm" / "vllm" / "1.0.0"
+    result = perfdb.forecast(model, database, tp=[1, 2, 3], batch=[1, 16])
+    out = tmp_path / "forecast.json"
+    tool("forecast", "--model", model, "--database-path", database, "--tp", "1,2", "--batch", "1,16", "-o", out)
+    told = json.loads(out.read_text())
+    assert result.to_dict()["forecasts"] == told["forecasts"]
+    assert [refused.deployment for refused in result.refused] == ["tp 3, batch 1", "tp 3, batch 16"]
+    first = result.forecasts[0].tpot
+    assert first.low_ms < first.value_ms < first.high_ms
+    assert perfdb.forecast(model, database, against=out).forecasts[0].against.tpot.value_ms == first.value_ms
+    assert "<circle" in result.to_html()
+
+
+def test_forecast_says_what_is_wrong(testdata):
+    model, database = testdata / "forecast" / "model", testdata / "forecast" / "tables" / "h100_sxm" / "vllm" / "1.0.0"
+    with pytest.raises(perfdb.Error, match="tensor parallel size: 3 does not divide the 16 heads"):
+        perfdb.forecast(model, database, tp=3)
+    with pytest.raises(ValueError, match="not bfloat16 or fp8"):
+        perfdb.forecast(model, database, kv_cache="int4")
+    with pytest.raises(perfdb.MissingFileError, match="no such file"):
+        perfdb.forecast(testdata / "missing", database)
+    with pytest.raises(ValueError, match="either model or layers"):
+        perfdb.forecast(None, database)
+
+
 def test_results_have_attributes_and_say_what_there_is(gpu_traces):
     result = perfdb.check_trace(gpu_traces[0])
     assert result.trust == result["trust"] and "trust" in dir(result)

@@ -24,11 +24,13 @@ from ._perfdb import (
 from ._results import (
     Comparison,
     Explanation,
+    Forecast,
     Result,
     TraceCheck,
     check_trace,
     compare_traces,
     explain_prediction,
+    forecast,
 )
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "Database",
     "Error",
     "Explanation",
+    "Forecast",
     "MissingFileError",
     "Query",
     "Result",
@@ -50,6 +53,7 @@ __all__ = [
     "check_trace",
     "compare_traces",
     "explain_prediction",
+    "forecast",
     "read_kernels",
     "read_trace",
 ]

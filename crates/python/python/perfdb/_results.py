@@ -1,14 +1,27 @@
-"""Results of comparisons and checks: the JSON that the tools write, as objects."""
+"""Results of comparisons, checks and forecasts: the JSON that the tools write, as objects."""
 
 import copy
 import html
 import json
 import os
-from typing import Any, Dict, Iterator, List, Optional, Type, TypeVar, Union
+import subprocess
+import tempfile
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 from . import _perfdb
+from ._tools import launcher
 
-__all__ = ["Comparison", "Explanation", "Result", "TraceCheck", "check_trace", "compare_traces", "explain_prediction"]
+__all__ = [
+    "Comparison",
+    "Explanation",
+    "Forecast",
+    "Result",
+    "TraceCheck",
+    "check_trace",
+    "compare_traces",
+    "explain_prediction",
+    "forecast",
+]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -19,7 +32,7 @@ class Result:
     Keys that are no names in Python are items only: result["class"].
     """
 
-    def __init__(self, values: Dict[str, Any], outcome: Optional[_perfdb.Outcome] = None) -> None:
+    def __init__(self, values: Dict[str, Any], outcome: Union[_perfdb.Outcome, "_Page", None] = None) -> None:
         self._values = values
         self._outcome = outcome
 
@@ -144,6 +157,24 @@ class TraceCheck(Result):
     notes: List[Any]
 
 
+class _Page:
+    """The page of a tool that ran in a process of its own."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def html(self) -> Optional[str]:
+        return self._text
+
+
+class Forecast(Result):
+    """What deployments of a model take: what forecast returns. Times are milliseconds with 90 % intervals."""
+
+    format_version: int
+    forecasts: List[Result]
+    refused: List[Result]
+
+
 def _wrapped(value: Any) -> Any:
     if isinstance(value, dict):
         return Result(value)
@@ -227,3 +258,53 @@ def explain_prediction(
 def check_trace(path: Path) -> TraceCheck:
     """Says what is wrong with a trace or a kernel table, and how far its figures can be trusted; keys as check-trace --json."""
     return _result(TraceCheck, _perfdb.check_trace(path))
+
+
+def forecast(
+    model: Optional[Path],
+    database: Path,
+    *,
+    tp: Union[int, Sequence[int]] = 1,
+    ep: int = 1,
+    dp: int = 1,
+    pp: int = 1,
+    batch: Union[int, Sequence[int]] = 1,
+    input: int = 1024,
+    output: int = 512,
+    kv_cache: Optional[str] = None,
+    layers: Optional[Path] = None,
+    calibration: Optional[Path] = None,
+    against: Optional[Path] = None,
+) -> Forecast:
+    """Forecasts the time per output token (TPOT) and to the first token (TTFT) of a served model; keys as forecast -o FILE.json.
+
+    model: a config.json, or the folder with one; None with layers, a YAML that lists layers and operators. database: imported tables
+    SYSTEM/FRAMEWORK/VERSION. tp and batch may be lists: a forecast for each pair. against: measured times or another forecast.
+    Deployments that cannot be forecast are in refused; an Error says why where none can.
+    """
+    if (model is None) == (layers is None):
+        raise ValueError("give either model or layers")
+    described = layers if model is None else model
+    assert described is not None
+    for given in (described, database, calibration, against):
+        if given is not None and not os.path.exists(given):
+            raise _perfdb.MissingFileError(f"{os.fspath(given)}: no such file or directory")
+    words: List[Path] = ["--model" if layers is None else "--layers", described, "--database-path", database]
+    sizes = {"tp": tp, "ep": ep, "dp": dp, "pp": pp, "batch": batch, "input": input, "output": output}
+    for name, value in sizes.items():
+        words += [f"--{name}", str(value) if isinstance(value, int) else ",".join(map(str, value))]
+    optional: Dict[str, Optional[Path]] = {"kv-cache": kv_cache, "calibration": calibration, "against": against}
+    for name, option in optional.items():
+        if option is not None:
+            words += [f"--{name}", option]
+    with tempfile.TemporaryDirectory() as folder:
+        files = {form: os.path.join(folder, f"forecast.{form}") for form in ("json", "html")}
+        outputs = [word for form, file in files.items() for word in (f"--{form}", file)]
+        command = [*launcher(), "forecast", *[os.fspath(word) for word in words], *outputs]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode:
+            lines = done.stderr.strip().splitlines() or [f"forecast ended with status {done.returncode}"]
+            reason = next((line for line in lines if line.startswith("error: ")), lines[-1]).removeprefix("error: ")
+            raise ValueError(reason) if done.returncode == 2 else _perfdb.Error(reason)
+        with open(files["json"], encoding="utf-8") as file, open(files["html"], encoding="utf-8") as page:
+            return Forecast(json.load(file), _Page(page.read()))
