@@ -45,6 +45,9 @@ struct OfClass {
     way: Way,
     /// From which variance on which multiple of sigma holds the truth; the first counts from zero.
     steps: Steps,
+    /// The same where another slice has a row at the place. Such rows are missed by little, and by little that is many sigmas where
+    /// slices are equal: they must not widen the intervals of places that no slice has.
+    seen: Steps,
 }
 
 /// How values of a class are found.
@@ -80,7 +83,8 @@ impl Way {
 impl Calibration {
     /// The memory that it holds beside itself.
     pub(crate) fn bytes(&self) -> usize {
-        let of_class = |class: &OfClass| size_of_val(&*class.steps) + size_of_val(&*class.way.shares);
+        let of_class =
+            |class: &OfClass| size_of_val(&*class.steps) + size_of_val(&*class.seen) + size_of_val(&*class.way.shares);
         self.classes.iter().map(of_class).sum()
     }
 
@@ -103,9 +107,10 @@ impl Calibration {
         self.of_class(class).map_or(0.0, |of| of.way.share(variance))
     }
 
-    /// Half the width of an interval in sigmas.
-    pub(crate) fn multiple(&self, class: Class, variance: f64) -> f64 {
-        self.of_class(class).and_then(|of| step(&of.steps, variance)).unwrap_or(0.0)
+    /// Half the width of an interval in sigmas; `is_seen` where another slice has a row at the place.
+    pub(crate) fn multiple(&self, class: Class, is_seen: bool, variance: f64) -> f64 {
+        let steps = |of: &OfClass| step(if is_seen { &of.seen } else { &of.steps }, variance);
+        self.of_class(class).and_then(steps).unwrap_or(0.0)
     }
 
     /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few.
@@ -135,20 +140,24 @@ impl Calibration {
     fn of_residuals(all: &[Residual], ways: [Way; 3]) -> Calibration {
         let score = |one: &Residual| {
             let missed = one.class.index().map_or(0.0, |index| ways[index].missed(one));
-            (one.variance, missed / one.sigma, one.class)
+            ((one.variance, missed / one.sigma), (one.class, one.is_seen))
         };
-        let mut scores: Vec<(f64, f64, Class)> = all.iter().map(score).collect();
-        scores.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let of_class = |class: Class| {
-            let mut own: Vec<(f64, f64)> =
-                scores.iter().filter(|score| score.2 == class).map(|score| (score.0, score.1)).collect();
-            if own.len() < FEWEST_SCORES {
-                own = scores.iter().map(|score| (score.0, score.1)).collect();
+        let mut scores: Vec<((f64, f64), (Class, bool))> = all.iter().map(score).collect();
+        scores.sort_unstable_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let of = |passes: &dyn Fn(Class, bool) -> bool| -> Vec<(f64, f64)> {
+            scores.iter().filter(|(_, (class, is_seen))| passes(*class, *is_seen)).map(|(score, _)| *score).collect()
+        };
+        // Where they are too few, those of other classes count, and at last all.
+        let steps_of = |asked: Class, asked_seen: bool| {
+            let own = of(&|class, is_seen| class == asked && is_seen == asked_seen);
+            if own.len() >= FEWEST_SCORES {
+                return steps(&own);
             }
-            steps(&own)
+            let alike = of(&|_, is_seen| is_seen == asked_seen);
+            steps(&if alike.len() >= FEWEST_SCORES { alike } else { of(&|_, _| true) })
         };
-        let steps = Class::PREDICTED.map(of_class);
-        let mut classes = ways.into_iter().zip(steps).map(|(way, steps)| OfClass { way, steps });
+        let steps = Class::PREDICTED.map(|class| [steps_of(class, false), steps_of(class, true)]);
+        let mut classes = ways.into_iter().zip(steps).map(|(way, [steps, seen])| OfClass { way, steps, seen });
         Calibration { classes: std::array::from_fn(|_| classes.next().unwrap_or_default()) }
     }
 }

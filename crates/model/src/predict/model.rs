@@ -233,7 +233,8 @@ impl Model {
             }
         };
         let calibration = seen.as_ref().map_or(&self.calibration, |(seen, _)| seen.calibration());
-        let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, variance);
+        let is_seen = self.is_seen(spot, near.rows());
+        let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, is_seen, variance);
         if self.len() <= FEW && class != Class::Beyond {
             // Some rows do not tell less than three.
             half_width = half_width.min(FEWEST_HALF_WIDTH);
@@ -366,6 +367,13 @@ impl Model {
         let end = self.scale.size_of(&spot.place) - 1e-9;
         let is_smaller = |row: &u32| self.scale.size_of(self.forest.row(*row)) < end;
         if rows.iter().all(is_smaller) { Class::Beyond } else { Class::Inside }
+    }
+
+    /// Whether one of these rows lies at the spot: one of another slice, unless the spot is a row itself.
+    pub(crate) fn is_seen(&self, spot: &Spot, rows: &[u32]) -> bool {
+        let place = &spot.place[..self.forest.dims];
+        let is_here = |row: &u32| self.forest.row(*row) == place;
+        self.forest.slices.len() > 1 && spot.beside_distance == 0.0 && rows.iter().any(is_here)
     }
 
     /// The size among the coordinates, and how long an octave is there.

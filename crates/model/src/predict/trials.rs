@@ -336,8 +336,9 @@ mod tests {
         assert!((0.8..0.99).contains(&few) && (0.8..0.99).contains(&more), "{few} {more}");
     }
 
-    /// The median error of single rows where durations are noise, also where another slice has the same durations once more.
-    fn median_of_noise(slices: usize) -> f64 {
+    /// The median error of single rows where durations are noise, also where another slice has the same durations once more, and half
+    /// the median interval.
+    fn medians_of_noise(slices: usize) -> [f64; 2] {
         let share = |bits: u64| (crate::predict::place::mix(bits) >> 11) as f64 / (1u64 << 53) as f64;
         let slice = |slice: usize| {
             let mut rows = Rows::new(3);
@@ -353,17 +354,27 @@ mod tests {
         };
         let trials = Trials::of((0..slices).map(slice).collect(), Some(0));
         let found = (0..trials.rounds()).flat_map(|round| trials.run(round));
-        let single = found.filter(|trial| trial.left_out == LeftOut::Row);
-        let mut errors: Vec<f64> =
-            single.map(|trial| (trial.estimate.duration_us / trial.measured_us).ln().abs()).collect();
-        errors.sort_unstable_by(f64::total_cmp);
-        errors[errors.len() / 2]
+        let single: Vec<Trial> = found.filter(|trial| trial.left_out == LeftOut::Row).collect();
+        let error = |trial: &Trial| (trial.estimate.duration_us / trial.measured_us).ln().abs();
+        let half_width = |trial: &Trial| (trial.estimate.high_us / trial.estimate.low_us).ln() / 2.0;
+        let median = |value: &dyn Fn(&Trial) -> f64| {
+            let mut values: Vec<f64> = single.iter().map(value).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        [median(&error), median(&half_width)]
     }
 
     #[test]
     fn the_same_durations_in_another_slice_do_not_flatter() {
-        let [alone, twice, thrice] = [1, 2, 3].map(median_of_noise);
-        assert!(alone > 0.2 && twice > 0.7 * alone && thrice > 0.7 * alone, "{alone} {twice} {thrice}");
+        let [alone, twice, thrice] = [1, 2, 3].map(medians_of_noise);
+        assert!(
+            alone[0] > 0.2 && [twice, thrice].iter().all(|more| more[0] > 0.7 * alone[0]),
+            "{alone:?} {twice:?} {thrice:?}"
+        );
+        // Nor do they tell less than the durations alone.
+        let is_as_wide = |more: [f64; 2]| (0.7..1.3).contains(&(more[1] / alone[1]));
+        assert!(is_as_wide(twice) && is_as_wide(thrice), "{alone:?} {twice:?} {thrice:?}");
     }
 
     #[test]

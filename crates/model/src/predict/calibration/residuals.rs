@@ -22,6 +22,8 @@ pub(crate) struct Residual {
     /// That of kriging: what follows from where the rows lie alone.
     pub(crate) variance: f64,
     pub(crate) class: Class,
+    /// Whether a row of another slice at its place was known.
+    pub(crate) is_seen: bool,
     pub(crate) sigma: f64,
     pub(crate) own: Misses,
     /// By how much the same neighbours miss what another slice has there; zero without one.
@@ -174,6 +176,7 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
     let distances: Vec<f64> = from.iter().map(|(_, distance)| *distance).collect();
     let slice = model.forest.slice_of(row);
     let place = model.forest.row(row);
+    let spot = Spot::of_row(model, row);
     let correlations = Correlations::of(&model.forest, &rows, slice, place, Likeness::SAME, model.correlation);
     let missed = |values: [f64; MOST_NEIGHBOURS], truth: f64| {
         let kriged = correlations.solve(&values, model.correlation.nugget);
@@ -194,7 +197,8 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
     let of_twin = |twin: &[f32]| missed(values_of(twin, &rows), f64::from(twin[row as usize])).0;
     Residual {
         variance,
-        class: model.class(&Spot::of_row(model, row), &rows),
+        class: model.class(&spot, &rows),
+        is_seen: model.is_seen(&spot, &rows),
         sigma: model.sigma(variance, &rows),
         own,
         twin: twin.map(of_twin).unwrap_or_default(),

@@ -22,7 +22,7 @@ fn windows_follow_the_variance() {
 
 fn missed_by(kriging: f64, hold: f64, plane: f64) -> Residual {
     let own = Misses { kriging, hold, plane };
-    Residual { variance: 1.0, class: Class::Beyond, sigma: 1.0, own, twin: Misses::default() }
+    Residual { variance: 1.0, class: Class::Beyond, is_seen: false, sigma: 1.0, own, twin: Misses::default() }
 }
 
 #[test]
@@ -97,6 +97,7 @@ fn with_twin(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
         .map(|(index, (own, twin))| Residual {
             variance: index as f64,
             class: Class::Inside,
+            is_seen: false,
             sigma: 1.0,
             own: of(own),
             twin: of(twin),
