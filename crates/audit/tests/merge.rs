@@ -365,6 +365,70 @@ fn an_empty_folder_gets_a_copy_with_its_collectives() -> TestResult {
     Ok(())
 }
 
+/// A table that comes in stays what its database says it is; one that is there already is read as before.
+#[test]
+fn what_new_tables_are_comes_in_with_them() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let rows = |shapes: &str| format!("Input Shapes,Input Data Types,Average Duration(us)\n{shapes},5\n");
+    write(at, "into/Add.csv", &rows("4,F"))?;
+    write(at, "into/op_mapping.yaml", "# ours\nkernel_tables:\n  own: {class: norm}\nversion: \"1\"\n")?;
+    write(at, "ana/gemm.csv", &rows("\"4,8;8,8\",F;F"))?;
+    write(at, "ana/Add.csv", &rows("8,F"))?;
+    write(
+        at,
+        "ana/op_mapping.yaml",
+        "kernel_tables: {gemm: {class: matmul, layout: k_n}, Add: {class: copy}, none: {class: copy}}\n",
+    )?;
+    write(at, "wei/gemm.csv", &rows("\"9,8;8,8\",F;F"))?;
+    write(at, "wei/op_mapping.yaml", "kernel_tables: {gemm: {class: matmul, layout: n_k}}\n")?;
+    let prepared = |into: &str, dry_run: bool| -> Result<Vec<String>, Error> {
+        let from = ["ana", "wei"].map(|name| at.join(name));
+        let options = Options {
+            into: &at.join(into),
+            from: &from,
+            names: &[],
+            prefer: Prefer::Into,
+            decisions: &Decisions::default(),
+            dry_run,
+            run: Run::new("2026-01-01T00:00:00Z", "test"),
+            lock: LockOptions { tool: "test", timeout: Duration::from_secs(60), notice: &|_| {} },
+        };
+        let pending = prepare(&options)?;
+        let notes = pending.notes().to_vec();
+        pending.commit()?;
+        Ok(notes)
+    };
+    let mapping = |into: &str| fs::read_to_string(at.join(into).join("op_mapping.yaml"));
+    let before = mapping("into")?;
+    prepared("into", true)?;
+    assert_eq!(mapping("into")?, before);
+    let notes = prepared("into", false)?;
+    let added = "  \"gemm\": {class: matmul, layout: k_n}\n";
+    assert_eq!(mapping("into")?, before.replace("kernel_tables:\n", &format!("kernel_tables:\n{added}")));
+    let otherwise =
+        |table: &str| notes.iter().any(|note| note.contains(&format!("describes the table {table} otherwise")));
+    assert!(otherwise("Add") && otherwise("gemm"), "{notes:?}");
+    let after = mapping("into")?;
+    prepared("into", false)?;
+    assert_eq!(mapping("into")?, after);
+    // A new database takes over the first mapping, and what is new in the others.
+    fs::create_dir(at.join("new"))?;
+    write(at, "wei/other.csv", &rows("9,F"))?;
+    write(at, "wei/op_mapping.yaml", "kernel_tables: {other: {class: norm}}\n")?;
+    write(at, "ana/op_mapping.yaml", "kernel_tables:\n  gemm: {class: matmul}\n")?;
+    prepared("new", false)?;
+    assert_eq!(mapping("new")?, "kernel_tables:\n  \"other\": {class: norm}\n  gemm: {class: matmul}\n");
+    // What cannot be edited is said.
+    write(at, "into/op_mapping.yaml", "kernel_tables: {own: {class: norm}}\n")?;
+    let notes = prepared("into", false)?;
+    assert!(notes.iter().any(|note| note.contains("can't be added to it: other")), "{notes:?}");
+    write(at, "wei/op_mapping.yaml", "kernel_tables: {other: {class: nothing}}\n")?;
+    let error = prepared("into", false).map_err(|error| error.to_string()).err().unwrap_or_default();
+    assert!(error.contains("wei/op_mapping.yaml: kernel_tables.other.class: must be one of "), "{error}");
+    Ok(())
+}
+
 /// Rows of a small table: shape, length, measured, profiled.
 fn rows() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
     prop::collection::vec((1..7_u8, 0..2_u8, 0..4_u8, 0..3_u8), 1..9)

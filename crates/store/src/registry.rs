@@ -17,6 +17,7 @@
 //! ```
 
 mod class;
+mod described;
 mod families;
 mod kernels;
 pub mod parts;
@@ -24,6 +25,7 @@ mod replayable;
 mod upstream;
 
 pub use class::{KernelClass, Layout};
+pub use described::with_tables;
 pub use families::{COMPOSITES, FAMILIES};
 pub use replayable::REPLAYABLE;
 pub use upstream::Upstream;

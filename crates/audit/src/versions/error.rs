@@ -83,6 +83,14 @@ pub enum Error {
         /// The mapping.
         path: PathBuf,
     },
+    /// What a mapping says of its tables.
+    #[error("{}: {error}", shown(.path))]
+    Description {
+        /// The mapping.
+        path: PathBuf,
+        /// What is wrong.
+        error: perfdb_store::registry::Error,
+    },
     /// A database between two states.
     #[error("{}: a run that was killed has left files of it half replaced; run any tool that writes to it, which completes them", shown(.path))]
     HalfReplaced {

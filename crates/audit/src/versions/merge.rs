@@ -7,6 +7,7 @@
 mod conflict;
 mod dates;
 mod kept;
+mod mapping;
 mod row_durations;
 mod table;
 
@@ -17,9 +18,8 @@ use crate::versions::{Error, Place, kernel_types};
 use perfdb_files::escape::shown;
 use perfdb_files::lock::{DirectoryLocks, LockOptions, is_half_replaced};
 use perfdb_files::paths::within;
-use perfdb_files::replace::{self, Parents, Staged};
+use perfdb_files::replace::{self, Staged};
 use perfdb_store::directory::tables_below;
-use perfdb_store::op_mapping::with_collectives_in;
 use perfdb_store::provenance::Run;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub fn prepare(options: &Options<'_>) -> Result<Pending, Error> {
     check(&into, &from)?;
     let mut pending = Pending { tables: Vec::new(), notes: Vec::new(), staged: Vec::new(), locks };
     tables(&into, &from, options.into, options, &mut pending)?;
-    let taken = mapping(&into, &from, options.dry_run, &mut pending)?;
+    let taken = mapping::mapping(&into, &from, options.dry_run, &mut pending)?;
     collectives(&into, &from, taken, options, &mut pending)?;
     subfolders(&from, &mut pending.notes)?;
     record(&into, &from, options, &mut pending)?;
@@ -217,48 +217,6 @@ fn check(into: &Place, from: &[Place]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// A target without an operator mapping takes the first one there is; its own one stays. Returns whether it takes one
-/// that refers to collectives.
-fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -> Result<bool, Error> {
-    let read = |path: &Path| match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(perfdb_files::Error::io(path, error)),
-    };
-    let path = within(&into.directory, MAPPING);
-    if path.is_symlink() && !path.exists() {
-        return Err(Error::Link { path });
-    }
-    let mut own = read(&path)?;
-    let mut taken = false;
-    for place in from {
-        let other = within(&place.directory, MAPPING);
-        match (&own, read(&other)?) {
-            (Some(own), Some(found)) if *own != found => {
-                pending.notes.push(format!(
-                    "{} is not {}, which stays as it is; entries are not merged",
-                    shown(&other),
-                    shown(&path)
-                ));
-            }
-            (None, Some(found)) => {
-                pending.notes.push(format!("{} is taken over", shown(&other)));
-                taken = place.collectives()?.is_some();
-                let text = match taken {
-                    true => with_collectives_in(&found, COLLECTIVES).ok_or(Error::Reference { path: other })?,
-                    false => found.clone(),
-                };
-                if !dry_run {
-                    pending.staged.push(Staged::description(&path, Parents::MustExist)?.filled(&text)?);
-                }
-                own = Some(found);
-            }
-            _ => {}
-        }
-    }
-    Ok(taken)
 }
 
 /// `database.toml` keeps what the others say of themselves, and this merge. Where no table changes it stays as it is.
