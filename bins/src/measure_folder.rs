@@ -24,7 +24,7 @@ pub(crate) struct RowsToMeasure {
     pub(crate) csv: Vec<u8>,
 }
 
-/// Refuses a folder that is one of the databases that a run reads, under any name.
+/// Refuses a folder that is one of the databases that a run reads, under any name, or lies in one.
 pub(crate) fn refuse_database<'d>(
     folder: &Path,
     option: &str,
@@ -35,14 +35,16 @@ pub(crate) fn refuse_database<'d>(
         Some((metadata.dev(), metadata.ino()))
     };
     // A folder on the way that is still to be made leads where its name says.
-    let Some(own) = identity(folder).or_else(|| identity(&absolute(folder))) else { return Ok(()) };
-    if databases.into_iter().any(|database| identity(database) == Some(own)) {
-        let folder = one_line(&folder.display().to_string());
-        return Err(Failure::lines(vec![format!(
-            "{folder}: is a database that this run reads; give {option} another folder"
-        )]));
-    }
-    Ok(())
+    let real = std::fs::canonicalize(folder).unwrap_or_else(|_| absolute(folder));
+    let above: Vec<_> = real.ancestors().map(identity).collect();
+    let is_above = |database: &Path| identity(database).is_some_and(|database| above.contains(&Some(database)));
+    let Some(database) = databases.into_iter().find(|database| is_above(database)) else { return Ok(()) };
+    let what = match above.first() == Some(&identity(database)) {
+        true => "is a database".to_owned(),
+        false => format!("lies in {}, a database", one_line(&database.display().to_string())),
+    };
+    let folder = one_line(&folder.display().to_string());
+    Err(Failure::lines(vec![format!("{folder}: {what} that this run reads; give {option} another folder")]))
 }
 
 /// Writes tables to a folder, together with other files. Rows that a table there has already, measured or not, stay as they are; others follow
@@ -149,7 +151,10 @@ mod tests {
         let (database, link) = (folder.path().join("db"), folder.path().join("link"));
         std::fs::create_dir(&database)?;
         std::os::unix::fs::symlink("db", &link)?;
-        for other in [&link, &folder.path().join("not/there/../../db")] {
+        let made = database.join("made");
+        std::fs::create_dir(&made)?;
+        let below = [made, database.join("new/deeper"), link.join("new"), link.join("made")];
+        for other in [&link, &folder.path().join("not/there/../../db")].into_iter().chain(&below) {
             assert!(refuse_database(other, "--suggest", [database.as_path()]).is_err(), "{}", other.display());
         }
         assert!(refuse_database(&folder.path().join("new"), "--suggest", [database.as_path()]).is_ok());

@@ -79,6 +79,12 @@ fn no_database_that_is_read_and_no_row_is_overwritten() -> TestResult {
         assert_eq!((status, stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert_eq!(stderr, format!("error: {own}: is a database that this run reads; give --suggest another folder\n"));
     }
+    let (status, _, stderr) = run(folder.path(), &["--suggest", "link/missing"])?;
+    assert_eq!((status, folder.path().join("db/missing").exists()), (Some(1), false));
+    assert_eq!(
+        stderr,
+        "error: link/missing: lies in db, a database that this run reads; give --suggest another folder\n"
+    );
     assert_eq!(fs::read(folder.path().join("db/Add.csv"))?, before);
     // What was suggested and measured stays, also where more is suggested.
     run(folder.path(), &["--suggest", "missing"])?;
@@ -105,10 +111,14 @@ fn what_cannot_be_used_is_one_error_line() -> TestResult {
         ),
     )?;
     write("r.yaml", "[{kernel: Add, axis: tokens, range: [9, 1]}]\n")?;
+    fs::create_dir(folder.path().join("broken"))?;
+    fs::copy(folder.path().join("db/Add.csv"), folder.path().join("broken/Add.csv"))?;
+    write("broken/op_mapping.yaml", "operator_mappings: [\n")?;
     for (arguments, error) in [
         (&["--density", "d.yaml"][..], "d.yaml: grids.M_GRID.segments[1].min: 6 leaves a hole: it must be 5"),
         (&["--ranges", "r.yaml"], "r.yaml: [0].range: 9 is above 1"),
         (&["--baseline-database", "none"], "none: No such file or directory"),
+        (&["--baseline-database", "broken"], "broken/op_mapping.yaml: unclosed bracket"),
     ] {
         let (status, stdout, stderr) = run(folder.path(), arguments)?;
         assert_eq!((status, stdout.as_str()), (Some(1), ""), "{arguments:?}");

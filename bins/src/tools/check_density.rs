@@ -21,6 +21,7 @@ use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
 use perfdb_query::Surroundings;
 use perfdb_report::density::{document, screen, text};
+use perfdb_store::op_mapping::OpMapping;
 use perfdb_trace::source::Source;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -131,6 +132,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     for database in [Some(&directory), baseline.as_ref()].into_iter().flatten() {
         refuse_without_tables(database)?;
         files.extend(files_of(database)?);
+        // Its tables are judged without it, and its queries by it: one that cannot be read is no mapping that says nothing.
+        OpMapping::load(&database.join("op_mapping.yaml"))?;
     }
     refuse_inputs(arguments.json.as_deref().map(Path::new), files.iter().map(PathBuf::as_path))?;
     if let Some(folder) = &arguments.suggest {
