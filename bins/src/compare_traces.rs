@@ -6,6 +6,7 @@ mod plan;
 mod ranks;
 mod remedy;
 mod request;
+mod runs;
 mod single;
 mod workers;
 
@@ -13,3 +14,4 @@ pub use parquet::ParquetTable;
 pub use plan::{Common, Compat};
 pub use ranks::RankTraces;
 pub use request::Request;
+pub use runs::RunTraces;

@@ -94,7 +94,9 @@ pub const DOORS: &[Door] = &[
                 tool: "compare-traces",
                 options: &[],
                 summary: None,
-                usage: Some("[OPTIONS] TRACE1 TRACE2"),
+                usage: Some(
+                    "[OPTIONS] TRACE1 TRACE2\n       perfdb trace diff [OPTIONS] --before DIR|FILE... --after DIR|FILE...",
+                ),
                 elsewhere: OF_RANKS,
             },
             command("check", "check-trace"),

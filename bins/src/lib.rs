@@ -34,6 +34,7 @@ mod database_folder;
 mod density;
 pub mod doors;
 mod failure;
+mod gate;
 mod hints;
 mod input_kind;
 pub mod json_file;

@@ -98,6 +98,7 @@ fn option_of(command: &Command, names: &[&str]) -> Option<String> {
 
 static TEXT_FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static TEXT: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+static MARKDOWN: Mutex<Option<String>> = Mutex::new(None);
 
 /// Puts the options of single forms in the place of `-o`. The error says which forms there are.
 pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<Vec<OsString>, String> {
@@ -221,6 +222,13 @@ pub(crate) fn printed(bytes: &[u8]) {
     }
 }
 
+/// What a file of Markdown holds in place of what is printed.
+pub(crate) fn markdown_is(text: String) {
+    if let Ok(mut kept) = MARKDOWN.lock() {
+        *kept = Some(text);
+    }
+}
+
 /// Writes the files of text that were asked for.
 pub(crate) fn write_texts() -> Result<(), Failure> {
     let files = TEXT_FILES.lock().map(|mut files| std::mem::take(&mut *files)).unwrap_or_default();
@@ -229,9 +237,14 @@ pub(crate) fn write_texts() -> Result<(), Failure> {
     }
     let text = TEXT.lock().ok().and_then(|mut text| text.take()).unwrap_or_default();
     let text = plain(&String::from_utf8_lossy(&text));
+    let own = MARKDOWN.lock().ok().and_then(|mut text| text.take());
     let staged = files.iter().map(|path| {
         let is_text = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("txt"));
-        let content = if is_text { text.clone() } else { markdown(&text) };
+        let content = match &own {
+            _ if is_text => text.clone(),
+            Some(own) => own.clone(),
+            None => markdown(&text),
+        };
         Staged::with(path, content.as_bytes(), Parents::MustExist)
     });
     Ok(commit(staged.collect::<Result<Vec<_>, _>>()?)?)

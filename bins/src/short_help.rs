@@ -13,7 +13,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("check-database", &["database-path", "device", "output", "all", "ignore", "against-samples"]),
     ("check-density", &["database-path", "density", "ranges", "manifest", "output", "suggest", "all"]),
     ("check-trace", &["output", "repair", "only", "ignore", "json"]),
-    ("compare-traces", &["output", "explain", "layers", "all", "phase", "ranks", "trace-out", "fail-regression"]),
+    ("compare-traces", &["output", "before", "after", "fail-slower", "explain", "layers", "all", "phase"]),
     ("compute-m6", &["tc-trace", "prof-trace", "source-filter", "json-output", "semantics", "fail-outside"]),
     ("cut-forward-pass", &["list", "pass", "output", "json"]),
     ("database-from-trace", &["database-path", "capture", "dtype", "top"]),

@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
+#[path = "compare_traces/action.rs"]
+mod action;
+#[path = "compare_traces/runs.rs"]
+mod runs;
 #[path = "compare_traces/verdicts.rs"]
 mod verdicts;
 

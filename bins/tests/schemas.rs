@@ -140,6 +140,8 @@ fn results_are_as_their_schemas_say() -> TestResult {
             "compare-traces.ranks",
             "--ranks1 DATA/ranks --ranks2 DATA/ranks/rank0.json DATA/ranks/rank1.json --format json",
         ),
+        ("compare-traces.runs", "--before DATA/runs/main --after DATA/runs/change --format json"),
+        ("compare-traces.runs", "--after DATA/runs/main/run1.json.gz --format json"),
         ("check-trace", "DATA/first-database/profile/ASCEND_PROFILER_OUTPUT/kernel_details.csv --result-json -"),
         ("compare-traces", "DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --format json"),
         ("compare-traces", "DATA/gpu-traces/shapes-a100.json DATA/gpu-traces/shapes-h100.json --format json"),

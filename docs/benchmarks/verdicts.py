@@ -72,8 +72,8 @@ def deviation(rng, tail):
     return normal
 
 
-def server(rng, row, slower=None, by=1.0):
-    """The events of a run: annotated decode passes; the operation `slower` takes `by` times as long."""
+def server(rng, row, slower=None, by=1.0, of_run=None):
+    """The events of a run: annotated decode passes; the operation `slower` takes `by` times as long, each one `of_run`."""
     kernels = KERNELS[: row["operations"]]
     events, now, launch, number = [], 1000.0, 1000.0, 1
     run = math.exp(row["run"] * rng.gauss(0.0, 1.0))
@@ -83,6 +83,7 @@ def server(rng, row, slower=None, by=1.0):
         common = kept * common + math.sqrt(1 - kept * kept) * row["pass_"] * rng.gauss(0.0, 1.0)
         clock = run * math.exp(common) * (1 + row["fall"] * step / max(1, row["passes"] - 1))
         own = [math.exp(row["own"] * rng.gauss(0.0, 1.0)) for _ in kernels]
+        own = [factor * more for factor, more in zip(own, of_run or [1.0] * len(own))]
         begin = launch = max(launch, now - 40.0)
         for _ in range(row["layers"]):
             for at, (name, usual) in enumerate(kernels):

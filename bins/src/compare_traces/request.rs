@@ -7,6 +7,7 @@ use super::pairs::Pairs;
 use super::parquet::ParquetTable;
 use super::plan::Common;
 use super::ranks::{self, RankTraces, compare_ranks};
+use super::runs::{self, RunTraces};
 use super::single::{Outputs, compare_one};
 use crate::shards::{GivenArguments, ShardArguments};
 use crate::{Failure, Status};
@@ -20,6 +21,8 @@ pub struct Request {
     pub list: Option<PathBuf>,
     /// Ranks of one run or of two, instead of traces and a list.
     pub ranks: Option<RankTraces>,
+    /// Runs before and after a change, instead of traces and a list.
+    pub runs: Option<RunTraces>,
     /// Pairs of the list that are compared at the same time.
     pub jobs: Option<usize>,
     /// Folder of outputs that the list does not name.
@@ -57,13 +60,13 @@ impl Request {
     /// A request that cannot be (exit 2), traces that cannot be read or compared, an output that cannot be written (exit 1).
     pub fn run(mut self, given: &GivenArguments) -> Result<Status, Failure> {
         let contradiction = match (&self.list, self.traces.len()) {
-            (None, 0) if self.ranks.is_some() => "",
+            (None, 0) if self.ranks.is_some() || self.runs.is_some() => "",
             (Some(_), 0) if self.output.is_some() => {
                 "--output takes one result; with --pairs, the list or --output-dir say where results go"
             }
             (Some(_), 0) | (None, 2) => "",
             (Some(_), _) => "--pairs takes no traces",
-            (None, _) => "two traces are needed, or --pairs, or --ranks",
+            (None, _) => "two traces are needed, or --before and --after, or --pairs, or --ranks",
         };
         let contradiction = match self.list.is_none() && self.shards.is_given() && contradiction.is_empty() {
             true => "--shard is about the pairs of --pairs",
@@ -78,8 +81,18 @@ impl Request {
         if let Some(file) = &self.common.devices_file {
             self.common.devices = open_devices(file)?;
         }
+        let format = self.settings.format.unwrap_or(Format::Text);
+        if let Some(given) = &self.runs {
+            let outputs = runs::Outputs {
+                result: self.output.as_deref(),
+                format,
+                json: self.json.as_deref(),
+                csv: self.csv.as_deref(),
+            };
+            let phase = self.settings.phase.unwrap_or_default();
+            return runs::compare(given, &self.common, phase, self.jobs, &outputs);
+        }
         if let Some(given) = &self.ranks {
-            let format = self.settings.format.unwrap_or(Format::Text);
             let outputs = ranks::Outputs {
                 result: self.output.as_deref(),
                 format,

@@ -1,6 +1,6 @@
 //! Two GPU traces of the same workload, operation by operation.
 
-use crate::compare_traces::{Common, Compat, ParquetTable, RankTraces, Request};
+use crate::compare_traces::{Common, Compat, ParquetTable, RankTraces, Request, RunTraces};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, ShardArguments};
@@ -55,6 +55,38 @@ const OF_TWO_TRACES: [&str; 27] = [
     "label2",
 ];
 
+/// Options that are about two traces, or about ranks, and not about runs before and after a change.
+const NOT_OF_RUNS: [&str; 28] = [
+    "traces",
+    "ranks",
+    "ranks1",
+    "pairs",
+    "shapes",
+    "devices",
+    "capture1",
+    "capture2",
+    "layers",
+    "explain",
+    "no_confidence",
+    "aligned",
+    "full",
+    "fusion",
+    "threshold_ms",
+    "events",
+    "parquet",
+    "trace_out",
+    "html",
+    "fail_regression",
+    "max_stacks",
+    "compat",
+    "sections",
+    "no_kernels",
+    "kernels",
+    "stack_traces",
+    "label1",
+    "label2",
+];
+
 /// Compare two GPU traces of the same workload: where does one platform lose time against the other?
 ///
 /// Reads two PyTorch-profiler (Kineto) traces, JSON or gzip, usually one of an AMD and one of an NVIDIA GPU, and compares them
@@ -63,11 +95,12 @@ const OF_TWO_TRACES: [&str; 27] = [
 #[derive(Parser)]
 #[command(
     name = TOOL.name,
-    override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --pairs LIST.yaml\n       compare-traces [OPTIONS] --ranks DIR|FILE...",
+    override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --before DIR|FILE... --after DIR|FILE...\n       compare-traces [OPTIONS] --pairs LIST.yaml\n       compare-traces [OPTIONS] --ranks DIR|FILE...",
     after_help = "\
 Examples:
   compare-traces mi300x.json.gz h100.json.gz
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
+  compare-traces --before main/ --after change/ --fail-slower 2% -o comment.md
   compare-traces amd.json nvidia.json --layers -o layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
   compare-traces amd.json nvidia.json --shapes --format csv
@@ -80,12 +113,24 @@ Examples:
   compare-traces --ranks1 before/ --ranks2 after/
   compare-traces --pairs pairs.yaml --shard 3/8    # one of eight jobs
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression."
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression\nor --fail-slower."
 )]
 struct Arguments {
     /// The two traces (PyTorch profiler, JSON, may be gzip)
     #[arg(value_name = "TRACE", value_parser = path())]
     traces: Vec<PathBuf>,
+
+    /// Runs before a change: traces, folders of them, or JSON of an earlier comparison; three or more are best
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with_all = NOT_OF_RUNS)]
+    before: Vec<PathBuf>,
+
+    /// Runs after the change
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., group = "judged", conflicts_with_all = NOT_OF_RUNS)]
+    after: Vec<PathBuf>,
+
+    /// With --after: exit with 3 if the runs are slower by more than this for certain: the lower end of the interval
+    #[arg(long, value_name = "PCT", value_parser = percent, requires = "after")]
+    fail_slower: Option<f64>,
 
     /// Compare the pairs of this list (YAML) instead of two traces
     #[arg(long, value_name = "LIST.yaml", value_parser = path())]
@@ -107,7 +152,7 @@ struct Arguments {
     #[arg(long, hide = true, conflicts_with_all = OF_TWO_TRACES)]
     of_ranks: bool,
 
-    /// With --pairs, --ranks: traces or pairs read at the same time [default: half the cores]
+    /// With --pairs, --ranks, --before: traces or pairs read at the same time [default: half the cores; 1 with --before]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
@@ -167,7 +212,7 @@ struct Arguments {
     #[arg(long)]
     no_confidence: bool,
 
-    /// Percent that runs vary by [default: 2, and only below 5 passes]
+    /// Percent that runs vary by [default: 2, and only below 5 passes or 3 runs]
     #[arg(long, value_name = "PCT", value_parser = run_variation, conflicts_with = "compat")]
     run_variation: Option<RunVariation>,
 
@@ -207,13 +252,14 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat", "aligned", "fusion"])]
     html: Option<PathBuf>,
 
-    /// JSON of an earlier run, for --fail-regression
-    #[arg(long, value_name = "OLD.json", value_parser = path(), requires = "fail_regression")]
+    /// JSON of an earlier comparison, for --fail-regression; with --after, its runs are those before
+    #[arg(long, value_name = "OLD.json", value_parser = path(), requires = "judged")]
     baseline: Option<PathBuf>,
 
     /// Exit with 3 if trace 2 takes this many percent longer, and more than in --baseline
     #[arg(
         long,
+        group = "judged",
         value_name = "PCT",
         requires = "baseline",
         value_parser = threshold,
@@ -296,6 +342,13 @@ impl From<Arguments> for Request {
             (_, false) => Some(RankTraces::Two([arguments.ranks1, arguments.ranks2])),
             (true, true) => None,
         };
+        let is_of_runs = !arguments.before.is_empty() || !arguments.after.is_empty();
+        let runs = is_of_runs.then(|| RunTraces {
+            before: arguments.before,
+            baseline: arguments.baseline.clone(),
+            after: arguments.after,
+            fail_slower: arguments.fail_slower,
+        });
         let settings = PairSettings {
             phase: arguments.phase,
             max_stacks: arguments.max_stacks,
@@ -337,6 +390,7 @@ impl From<Arguments> for Request {
             traces: arguments.traces,
             list: arguments.pairs,
             ranks,
+            runs,
             jobs: arguments.jobs.map(NonZeroUsize::get),
             output_dir: arguments.output_dir,
             output: arguments.output,
@@ -358,6 +412,11 @@ impl From<Arguments> for Request {
 fn run_variation(text: &str) -> Result<RunVariation, String> {
     let percent = text.parse::<f64>().ok().and_then(RunVariation::of_percent);
     percent.ok_or_else(|| "a number from 0 to 100 is needed".to_owned())
+}
+
+/// A number of percent, with or without the sign.
+fn percent(text: &str) -> Result<f64, String> {
+    threshold(text.trim_end_matches('%').trim_end())
 }
 
 fn threshold(text: &str) -> Result<f64, String> {

@@ -338,3 +338,22 @@ fn the_page_for_assistants_is_installed() -> Outcome {
     stdout(of(&["skill", "--to", to.to_str().unwrap()]))?;
     Ok(())
 }
+
+/// With the client that its makers write, where Python has it (`pip install mcp`; PYTHON names another interpreter).
+#[test]
+fn the_python_client_lists_explains_compares_and_queries() -> Outcome {
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let has_client = Command::new(&python).args(["-c", "import mcp"]).output().is_ok_and(|done| done.status.success());
+    if !has_client {
+        eprintln!("left out: there is no Python package mcp");
+        return Ok(());
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perfdb/client.py");
+    let done = Command::new(&python).arg(script).arg(PERFDB).arg(testdata()).output()?;
+    assert!(done.status.success() && text_of(&done.stdout) == "ok\n", "{}", text_of(&done.stderr));
+    Ok(())
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

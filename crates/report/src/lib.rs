@@ -32,6 +32,7 @@ pub mod page;
 pub mod pages;
 pub mod passes;
 pub mod ranks;
+pub mod runs;
 pub mod screen;
 pub mod shapes;
 pub mod tables;

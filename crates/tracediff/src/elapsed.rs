@@ -320,6 +320,12 @@ pub(crate) fn of_one(trace: &Trace) -> Option<TraceElapsed> {
     Some(Compared::new(timeline, timeline.basis, PhaseFilter::All).result(trace))
 }
 
+/// The windows of one trace.
+pub(crate) fn of_windows(trace: &Trace, phase: PhaseFilter) -> Option<Compared<'_>> {
+    let timeline = trace.timeline.as_ref()?;
+    Some(Compared::new(timeline, timeline.basis, phase))
+}
+
 /// By what sums over the [`Counted`] kernels of a trace are divided to get the time per pass and device.
 pub(crate) fn divisors(first: &Trace, second: &Trace, phase: PhaseFilter) -> [f64; 2] {
     let Some(compared) = compared(first, second, phase) else { return [1.0; 2] };

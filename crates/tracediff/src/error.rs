@@ -72,6 +72,12 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A trace is given twice as a run of one side.
+    #[error("{}: given twice; a copy of a run says nothing about how much runs vary", shown(path))]
+    Twice {
+        /// The trace.
+        path: PathBuf,
+    },
     /// A list of pairs contradicts itself.
     #[error("{}: {reason}", shown(path))]
     Pairs {

@@ -53,6 +53,7 @@ mod remedy;
 mod result;
 mod rooflines;
 mod rules;
+mod runs;
 mod same_kernels;
 mod steps;
 mod structure;
@@ -114,6 +115,10 @@ pub use rooflines::{OperatorCall, RooflineRow, Rooflines, open_devices, operator
 pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
     WAFER_0_1_35, ZeroStacks,
+};
+pub use runs::{
+    CommonVariation, KindOfSteps, LeftOutStep, OutlierRun, RowKind, Run, RunsOptions, RunsReport, RunsRow, Step, Times,
+    compare_runs, find_runs, is_stored, stored_runs,
 };
 pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary};
 pub use steps::{Basis, Phase, PhaseFilter, UnknownName};

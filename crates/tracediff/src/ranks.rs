@@ -44,6 +44,7 @@ mod statistics;
 mod straggler;
 
 pub use error::Error;
+pub(crate) use rank::traces_in;
 pub use rank::{Call, PartsPerStep, Rank, find_traces};
 pub use report::report;
 pub use result::{

@@ -94,7 +94,7 @@ impl PhaseFilter {
 }
 
 /// What the elapsed times of two traces are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// Both traces as a whole: in one of them no step is annotated.

@@ -8,9 +8,9 @@ use crate::time::Picoseconds;
 use crate::trace::Trace;
 
 /// Part of the compute time whose operators have shapes, from which on these say whether the work is the same.
-const KNOWN: f64 = 0.3;
+pub(crate) const KNOWN: f64 = 0.3;
 /// Two traces of one workload share more than that of the time of the operators that both have.
-const LEAST_SHARED: f64 = 0.35;
+pub(crate) const LEAST_SHARED: f64 = 0.35;
 /// Work that one trace does more of, from which on it is another batch.
 const MORE_WORK: f64 = 1.5;
 

@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// Options that name what is read, or a program that no merge starts.
-    const READ: [&str; 26] = [
+    const READ: [&str; 28] = [
         "baseline",
         "capture1",
         "capture2",
@@ -183,6 +183,8 @@ mod tests {
         "profiling-path",
         "python",
         "ranks",
+        "before",
+        "after",
         "ranks1",
         "ranks2",
         "registry",

@@ -91,9 +91,42 @@ fn ln_gamma(value: f64) -> f64 {
     0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
 }
 
+/// Derivative of the logarithm of the gamma function of a positive number (Abramowitz and Stegun 6.3.5 and 6.3.18).
+pub(crate) fn digamma(value: f64) -> f64 {
+    let (mut x, mut sum) = (value, 0.0);
+    while x < 10.0 {
+        sum -= 1.0 / x;
+        x += 1.0;
+    }
+    let square = 1.0 / (x * x);
+    sum + x.ln() - 0.5 / x - square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))
+}
+
+/// Derivative of [`digamma`] (Abramowitz and Stegun 6.4.6 and 6.4.12).
+pub(crate) fn trigamma(value: f64) -> f64 {
+    let (mut x, mut sum) = (value, 0.0);
+    while x < 10.0 {
+        sum += 1.0 / (x * x);
+        x += 1.0;
+    }
+    let square = 1.0 / (x * x);
+    sum + 1.0 / x + square * (0.5 + (1.0 / x) * (1.0 / 6.0 - square * (1.0 / 30.0 - square / 42.0)))
+}
+
+/// The positive number of which [`trigamma`] is that, which must be positive.
+pub(crate) fn trigamma_inverse(wanted: f64) -> f64 {
+    // trigamma falls, and lies between 1 / x and 1 / x + 1 / x².
+    let (mut low, mut high) = (1.0 / wanted, 0.5 * (1.0 / wanted) * (1.0 + (1.0 + 4.0 * wanted).sqrt()) + 1.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if trigamma(middle) > wanted { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{f_above, ln_gamma, t_outside, t_quantile};
+    use super::{digamma, f_above, ln_gamma, t_outside, t_quantile, trigamma, trigamma_inverse};
 
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() <= 1e-3 * expected.abs(), "{found} instead of {expected}");
@@ -120,6 +153,18 @@ mod tests {
         near(t_outside(1.0, 1.0), 0.5);
         near(ln_gamma(0.5), std::f64::consts::PI.sqrt().ln());
         near(ln_gamma(10.0), 362_880_f64.ln());
+    }
+
+    #[test]
+    fn derivatives_of_the_gamma_function_are_those_of_the_tables() {
+        let pi_squared_by_6 = std::f64::consts::PI * std::f64::consts::PI / 6.0;
+        near(digamma(1.0), -0.577_215_664_9);
+        near(digamma(0.5), -1.963_510_026);
+        near(trigamma(1.0), pi_squared_by_6);
+        near(trigamma(2.0), pi_squared_by_6 - 1.0);
+        for value in [0.01, 0.5, 2.0, 7.25, 300.0] {
+            near(trigamma_inverse(trigamma(value)), value);
+        }
     }
 
     #[test]

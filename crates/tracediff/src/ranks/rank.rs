@@ -138,35 +138,35 @@ const ENDS: [&str; 5] = [".json", ".json.gz", ".sqlite", ".rpd", ".db"];
 /// The end of the name of a folder that Ascend's profiler wrote: one rank.
 const ASCEND: &str = "_ascend_pt";
 
-/// The traces of files and folders: of a folder the JSON traces, the databases of nsys and ROCm, and the folders of Ascend's profiler, by
+/// The traces of a file or a folder: of a folder the JSON traces, the databases of nsys and ROCm, and the folders of Ascend's profiler, by
 /// name. Reports of nsys count where there is nothing else: opening them says how to export them.
+pub(crate) fn traces_in(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let ends_in = |path: &Path, end: &str| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(end));
+    if !std::fs::metadata(path)?.is_dir() || ends_in(path, ASCEND) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let (mut inside, mut reports) = (Vec::new(), Vec::new());
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?.path();
+        if entry.is_file() && ENDS.iter().any(|end| ends_in(&entry, end)) || entry.is_dir() && ends_in(&entry, ASCEND) {
+            inside.push(entry);
+        } else if entry.is_file() && profile::is_nsys_report(&entry) {
+            reports.push(entry);
+        }
+    }
+    let mut inside = if inside.is_empty() { reports } else { inside };
+    inside.sort();
+    Ok(inside)
+}
+
+/// The traces of files and folders: of a folder the JSON traces, the databases of nsys and ROCm, and the folders of Ascend's profiler, by name.
 ///
 /// # Errors
 /// When a file is not there, a folder cannot be read, or there are fewer than two traces in all.
 pub fn find_traces(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for path in given {
-        let failed = |source| Error::Given { path: path.clone(), source };
-        let ends_in =
-            |path: &Path, end: &str| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(end));
-        if !std::fs::metadata(path).map_err(failed)?.is_dir() || ends_in(path, ASCEND) {
-            found.push(path.clone());
-            continue;
-        }
-        let (mut inside, mut reports) = (Vec::new(), Vec::new());
-        for entry in std::fs::read_dir(path).map_err(failed)? {
-            let entry = entry.map_err(failed)?.path();
-            if entry.is_file() && ENDS.iter().any(|end| ends_in(&entry, end))
-                || entry.is_dir() && ends_in(&entry, ASCEND)
-            {
-                inside.push(entry);
-            } else if entry.is_file() && profile::is_nsys_report(&entry) {
-                reports.push(entry);
-            }
-        }
-        let mut inside = if inside.is_empty() { reports } else { inside };
-        inside.sort();
-        found.append(&mut inside);
+        found.append(&mut traces_in(path).map_err(|source| Error::Given { path: path.clone(), source })?);
     }
     if found.len() < 2 {
         let given = given.iter().map(|path| perfdb_files::escape::shown(path)).collect::<Vec<_>>().join(", ");
