@@ -11,7 +11,7 @@ pub enum IdIndex {
     Dense {
         /// Smallest id.
         first: i64,
-        /// Row, or [`NO_ROW`].
+        /// Row, or `u32::MAX`.
         rows: Vec<u32>,
     },
     /// Ids far apart, or texts.
