@@ -457,3 +457,43 @@ fn a_sweep_has_each_deployment_once_and_the_reason_of_those_that_cannot_be() -> 
     );
     Ok(())
 }
+
+#[test]
+fn experts_take_what_the_fastest_kernel_of_any_version_takes() -> TestResult {
+    let experts = described(
+        r#"{"model_type": "qwen3_moe", "hidden_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 16,
+        "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 32000, "num_experts": 8, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 512}"#,
+    )?;
+    let (folder, _tables) = tables("", 1.0)?;
+    let framework = folder.path().join("h100_sxm/vllm");
+    let with_experts = |version: &str, us: f64| -> TestResult {
+        let columns = ["num_tokens", "hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size", "moe_ep_size"];
+        let mut table = "Average Duration(us)".to_owned();
+        for column in columns.iter().chain(&["moe_dtype", "distribution"]) {
+            table += &format!(",aiconfigurator {column}");
+        }
+        for tokens in [1, 4096] {
+            table += &format!("\n{us},{tokens},1024,512,2,8,1,1,bfloat16,power_law_1.2");
+        }
+        fs::create_dir_all(framework.join(version))?;
+        fs::write(framework.join(version).join("moe_bfloat16_power_law_1.2.csv"), table + "\n")?;
+        Ok(())
+    };
+    with_experts("1.0.0", 50.0)?;
+    with_experts("1.1.0", 20.0)?;
+    let experts_us = |version: &str| -> Result<f64, Box<dyn Error>> {
+        let mut tables = Tables::open(&framework.join(version))?;
+        let found = forecast(&experts, &request(1, 16), &mut tables, &Calibration::built_in()?)?;
+        let is_experts =
+            |priced: &&perfdb_forecast::serving::Priced| matches!(priced.operator.work, Work::Experts { .. });
+        Ok(found.decode.operators.iter().find(is_experts).ok_or("no experts")?.answer.duration_us)
+    };
+    for version in ["1.0.0", "1.1.0"] {
+        assert!((experts_us(version)? - 20.0).abs() < 1e-9, "{version}");
+    }
+    // What was calibrated here answers for itself.
+    with_experts("mine", 70.0)?;
+    assert!((experts_us("mine")? - 70.0).abs() < 1e-9);
+    Ok(())
+}

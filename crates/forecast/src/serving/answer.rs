@@ -138,7 +138,7 @@ impl Tables {
         for scheme in schemes() {
             for spread in [Spread::PowerLaw12, Spread::PowerLaw101, Spread::Balanced] {
                 let key = Key::Experts(ExpertsKey { scheme, spread, ..asked });
-                let found = self.find(Family::Experts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?;
+                let found = self.shortest(Family::Experts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?;
                 if found.is_some() {
                     return Ok(found);
                 }

@@ -6,7 +6,7 @@
 mod read;
 mod versions;
 
-use super::curve::Curve;
+use super::curve::{Curve, Source};
 use super::operators::Phase;
 use super::precision::Scheme;
 use crate::Error;
@@ -176,16 +176,46 @@ impl Tables {
     /// The first answer that the versions give, in their order.
     pub(super) fn find<T>(&mut self, family: Family, ask: impl Fn(&Rows) -> Option<T>) -> Result<Option<T>, Error> {
         for at in 0..self.versions.len() {
-            if !self.loaded.contains_key(&(family, at)) {
-                let rows = self.load(family, at)?;
-                self.loaded.insert((family, at), rows);
-            }
-            if let Some(found) = self.loaded.get(&(family, at)).and_then(&ask) {
+            if let Some(found) = self.rows(family, at)?.and_then(&ask) {
                 self.used.insert(family, self.versions[at].0.clone());
                 return Ok(Some(found));
             }
         }
         Ok(None)
+    }
+
+    /// The shortest answer of all versions. Servers choose a kernel by the device and the sizes, and the tables of a version measured one of
+    /// them. A copy that was calibrated answers for itself.
+    pub(super) fn shortest(
+        &mut self,
+        family: Family,
+        ask: impl Fn(&Rows) -> Option<(f64, Source)>,
+    ) -> Result<Option<(f64, Source)>, Error> {
+        let first = self.find(family, &ask)?;
+        if first.is_none() || Version::parse(self.version()).is_none() {
+            return Ok(first);
+        }
+        let mut shortest: Option<(f64, Source, String)> = None;
+        for at in 0..self.versions.len() {
+            let answer = self.rows(family, at)?.and_then(&ask);
+            if let Some((duration_us, source)) = answer.filter(|(_, source)| *source < Source::Extrapolated)
+                && shortest.as_ref().is_none_or(|(known_us, ..)| duration_us < *known_us)
+            {
+                shortest = Some((duration_us, source, self.versions[at].0.clone()));
+            }
+        }
+        let Some((duration_us, source, version)) = shortest else { return Ok(first) };
+        self.used.insert(family, version);
+        Ok(Some((duration_us, source)))
+    }
+
+    /// The tables of a family in the version at this place.
+    fn rows(&mut self, family: Family, at: usize) -> Result<Option<&Rows>, Error> {
+        if !self.loaded.contains_key(&(family, at)) {
+            let rows = self.load(family, at)?;
+            self.loaded.insert((family, at), rows);
+        }
+        Ok(self.loaded.get(&(family, at)))
     }
 
     fn load(&mut self, family: Family, at: usize) -> Result<Rows, Error> {
