@@ -492,7 +492,7 @@ fn experts_take_what_the_fastest_kernel_of_any_version_takes() -> TestResult {
     for version in ["1.0.0", "1.1.0"] {
         assert!((experts_us(version)? - 20.0).abs() < 1e-9, "{version}");
     }
-    // What was calibrated here answers for itself.
+    // Of a calibrated copy its own rows count.
     with_experts("mine", 70.0)?;
     assert!((experts_us("mine")? - 70.0).abs() < 1e-9);
     Ok(())

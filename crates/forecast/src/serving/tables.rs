@@ -185,7 +185,7 @@ impl Tables {
     }
 
     /// The shortest answer of all versions. Servers choose a kernel by the device and the sizes, and the tables of a version measured one of
-    /// them. A copy that was calibrated answers for itself.
+    /// them. Of a calibrated copy its own rows count.
     pub(super) fn shortest(
         &mut self,
         family: Family,
