@@ -19,6 +19,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("generate-per-shape-comparison", format!("generate-per-shape-comparison {PAIR} --semantics corrected --html OUT")),
         ("compare-traces", "compare-traces DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --html OUT".to_owned()),
         ("check-trace", "check-trace DATA/gpu-traces/mi300x.json --html OUT".to_owned()),
+        ("explain-trace", "explain-trace DATA/gpu-traces/h100.json -o OUT".to_owned()),
         ("evaluate-database", "evaluate-database --database-path DATA/first-database/database --html OUT".to_owned()),
         (
             "diff-databases",
@@ -166,5 +167,79 @@ fn each_page_loads_without_a_complaint_and_fits_a_phone() -> TestResult {
     assert_eq!(browser.complaints(), Vec::<String>::new());
     assert_eq!(browser.evaluate("document.querySelectorAll('article.report').length")?, all.len());
     assert!(browser.evaluate("document.querySelectorAll('table.rows.fixed').length")?.as_u64() > Some(10));
+    Ok(())
+}
+
+/// Numbers, sentences and tables that do not fit where they stand.
+const CUT: &str = r"(() => {
+    const cells = [...document.querySelectorAll('td.number, th.number, td.whole, .figures dd')];
+    const cut = cells.filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => 'cut: ' + cell.textContent);
+    const boxes = [...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1);
+    const advice = [...document.querySelectorAll('section.table')].filter((table) => /^What to do/.test(table.querySelector('h3').textContent));
+    const hidden = advice.flatMap((table) => [...table.querySelectorAll('td.cut')]).map((cell) => 'until clicked: ' + cell.textContent);
+    return [...cut, ...boxes.map((box) => 'wider: ' + box.getAttribute('aria-label')), ...hidden];
+})()";
+
+/// Numbers on more than one line, and charts that are taller than a sheet of paper.
+const BROKEN_ON_PAPER: &str = r"(() => {
+    const lines = (cell) => { const range = document.createRange(); range.selectNodeContents(cell); return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size; };
+    const cells = [...document.querySelectorAll('td.number')].filter((cell) => lines(cell) > 1).map((cell) => 'broken: ' + cell.textContent);
+    const charts = [...document.querySelectorAll('.chart svg')].filter((one) => one.getBoundingClientRect().height > 600);
+    return [...cells, ...charts.map((one) => 'tall: ' + one.getAttribute('aria-label'))];
+})()";
+
+/// Headings without a `?`, filters that name no column, and units of time beside another one.
+const UNCLEAR: &str = r"(() => {
+    const folded = (text) => text.toLowerCase().replace(/\s/g, '');
+    const heads = [...document.querySelectorAll('section.table th, .figures dt')];
+    const unsaid = heads.filter((head) => !head.querySelector('.help')).map((head) => 'no ?: ' + head.textContent);
+    const wrong = [...document.querySelectorAll('section.table')].filter((table) => {
+        const name = /([^ ]+)>10$/.exec(table.querySelector('input[type=search]').placeholder)?.[1];
+        return name && ![...table.querySelectorAll('th.number')].some((head) => folded(head.textContent).startsWith(name));
+    });
+    const text = document.querySelector('main').innerText;
+    const units = [/\bms\b/, /\bµs|\d us\b/].filter((unit) => unit.test(text));
+    return [...unsaid, ...wrong.map((table) => 'filter: ' + table.dataset.table), ...(units.length > 1 ? ['ms and µs'] : [])];
+})()";
+
+/// The colours of what charts show, as `name colour`.
+const COLOURS: &str = "[...document.querySelectorAll('.legend li')].map((one) => one.textContent.toLowerCase() + ' ' + one.querySelector('i').className)";
+
+#[test]
+fn nothing_is_cut_or_unclear_and_colours_mean_the_same() -> TestResult {
+    let Some(mut browser) = Browser::start()? else { return Ok(()) };
+    let folder = TempDir::new()?;
+    let mut faults = Vec::new();
+    let mut colours: Vec<String> = Vec::new();
+    for (name, line) in pages() {
+        let page = write(folder.path(), name, &line)?;
+        browser.show_on("screen", "light")?;
+        browser.resize(1400, 1000)?;
+        browser.open(&page)?;
+        let mut look = |browser: &mut Browser, script: &str| -> TestResult {
+            let found: Vec<String> = serde_json::from_value(browser.evaluate(script)?)?;
+            faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
+            Ok(())
+        };
+        look(&mut browser, CUT)?;
+        look(&mut browser, UNCLEAR)?;
+        colours.extend(serde_json::from_value::<Vec<String>>(browser.evaluate(COLOURS)?)?);
+        browser.show_on("print", "light")?;
+        browser.resize(1030, 700)?;
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))")?;
+        look(&mut browser, CUT)?;
+        look(&mut browser, BROKEN_ON_PAPER)?;
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for name in ["gemm", "attention", "communication", "compute", "exposed communication", "measured", "others"] {
+        let mut found: Vec<&String> =
+            colours.iter().filter(|one| one.rsplit_once(' ').map(|(of, _)| of) == Some(name)).collect();
+        found.sort();
+        found.dedup();
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+    }
+    for (name, colour) in [("slower", "more"), ("faster", "less"), ("exact", "good"), ("missing", "more")] {
+        assert!(colours.contains(&format!("{name} {colour}")), "{name}: {colours:?}");
+    }
     Ok(())
 }

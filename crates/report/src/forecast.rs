@@ -46,7 +46,7 @@ impl<'s> Served<'s> {
 }
 
 /// Digits that follow the interval: two of a number that may be half of it or twice it.
-fn rounded(value: f64) -> String {
+pub(crate) fn rounded(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{:.0}", value),
         value if value >= 10.0 => format!("{value:.1}"),

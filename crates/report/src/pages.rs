@@ -38,8 +38,8 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// The verdict on a prediction, and the largest reason if there is one.
 fn prediction_verdict(predicted_us: f64, measured_us: f64) -> String {
-    use crate::page::number::{percent, time_us};
-    let (predicted, measured) = (time_us(predicted_us), time_us(measured_us));
+    use crate::page::number::{micros, percent};
+    let (predicted, measured) = (micros(predicted_us), micros(measured_us));
     match share(predicted_us - measured_us, measured_us) {
         error if error.is_nan() => format!("{predicted} are predicted, nothing was measured."),
         error if error.abs() < 0.05 => format!("The prediction of {predicted} meets the measured {measured}."),

@@ -5,7 +5,7 @@ use super::bars::{bars, why};
 use super::csv::calls_and_source;
 use super::whole::other_workload;
 use super::{NamedExplanation, cancelled};
-use crate::page::number::{percent, signed, signed_percent, time_us};
+use crate::page::number::{micros, percent, signed, signed_percent};
 use crate::page::{
     Accuracy, AccuracyPoint, Block, ChartWidth, Column, KeyFigure, Page, Part, Provenance, Sparkline, StackedBar,
     StackedBars, Step, StripKernel, Strips, Table, Trust, Waterfall,
@@ -78,7 +78,7 @@ fn layer_blocks(layers: &Layers) -> Vec<Block> {
             outliers: &measured.outliers,
         };
         blocks.push(Block::Chart(line.chart("Measured layers, one after the other").note(format!(
-            "Cut at {}. The band holds the most frequent kind of layers from P10 to P90; red ones stand out.",
+            "Cut at {}. The band is the most frequent kind of layers from P10 to P90; red ones are outliers.",
             layers.anchor
         ))));
     }
@@ -89,10 +89,10 @@ fn layer_blocks(layers: &Layers) -> Vec<Block> {
 fn verdict(explanation: &Explanation) -> String {
     let ledger = &explanation.ledger;
     if ledger.measured_ps == 0 {
-        return format!("{} are predicted, nothing was measured.", time_us(us(ledger.predicted_ps)));
+        return format!("{} are predicted, nothing was measured.", micros(us(ledger.predicted_ps)));
     }
     let error = share(ledger.difference_ps, ledger.measured_ps);
-    let (predicted, measured) = (time_us(us(ledger.predicted_ps)), time_us(us(ledger.measured_ps)));
+    let (predicted, measured) = (micros(us(ledger.predicted_ps)), micros(us(ledger.measured_ps)));
     let mut text = match error {
         error if error.abs() < 0.05 => format!("The prediction of {predicted} meets the measured {measured}"),
         error => format!(
@@ -134,12 +134,12 @@ fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
     let ledger = &explanation.ledger;
     let measured_ps = ledger.measured_ps;
     let mut figures = vec![
-        KeyFigure::new("Predicted", time_us(us(ledger.predicted_ps))),
-        KeyFigure::new("Measured", time_us(us(measured_ps))),
+        KeyFigure::new("Predicted", micros(us(ledger.predicted_ps))),
+        KeyFigure::new("Measured", micros(us(measured_ps))),
         KeyFigure::new("Difference", format!("{} µs", signed(us(ledger.difference_ps), 1)))
             .note(format!("{} of measured", signed_percent(share(ledger.difference_ps, measured_ps)))),
-        KeyFigure::new("Errors behind it", percent(share(ledger.gross_ps, measured_ps)))
-            .note(format!("{} of them cancel", percent(100.0 * cancelled(explanation)))),
+        KeyFigure::new("Gross error", percent(share(ledger.gross_ps, measured_ps)))
+            .note(format!("{} of it cancels", percent(100.0 * cancelled(explanation)))),
         KeyFigure::new("Within ±10 %", percent(share(ledger.within_10_percent_ps, measured_ps)))
             .note("of the measured time"),
         KeyFigure::new("M6", crate::page::number::grouped(explanation.m6, 3)).note("from measurements ÷ measured"),
@@ -147,10 +147,10 @@ fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
     if let Some(interval) = &explanation.interval {
         figures.insert(
             2,
-            KeyFigure::new("By the database", time_us(us(interval.best_ps))).note(format!(
+            KeyFigure::new("By the database", micros(us(interval.best_ps))).note(format!(
                 "90 % interval {} to {}",
-                time_us(us(interval.low_ps)),
-                time_us(us(interval.high_ps))
+                micros(us(interval.low_ps)),
+                micros(us(interval.high_ps))
             )),
         );
     }
@@ -165,7 +165,7 @@ fn notes(explanation: &Explanation) -> Vec<String> {
         notes.push(format!(
             "The two sides differ by {}; with equal layers the prediction is {} ({}).",
             super::bars::layers(note.layers.abs()),
-            time_us(us(corrected_ps)),
+            micros(us(corrected_ps)),
             signed_percent(share(corrected_ps - ledger.measured_ps, ledger.measured_ps))
         ));
     }
@@ -173,9 +173,9 @@ fn notes(explanation: &Explanation) -> Vec<String> {
         let place = super::place(interval, ledger.measured_ps);
         let mut note = format!(
             "The database predicts {} for these kernels, 90 % interval {} to {}; the measured pass is {place} of that.",
-            time_us(us(interval.best_ps)),
-            time_us(us(interval.low_ps)),
-            time_us(us(interval.high_ps))
+            micros(us(interval.best_ps)),
+            micros(us(interval.low_ps)),
+            micros(us(interval.high_ps))
         );
         if interval.unanswered_ps != 0 {
             let unanswered = percent(share(interval.unanswered_ps, interval.simulated_ps));
@@ -186,10 +186,10 @@ fn notes(explanation: &Explanation) -> Vec<String> {
     if let Some(measured) = explanation.timeline.measured {
         notes.push(format!(
             "On the clock the measured side takes {}: kernels {} and idle {}, less overlap {}.",
-            time_us(us(measured.elapsed_ps)),
-            time_us(us(measured.kernels_ps)),
-            time_us(us(measured.idle_ps)),
-            time_us(us(measured.overlap_ps))
+            micros(us(measured.elapsed_ps)),
+            micros(us(measured.kernels_ps)),
+            micros(us(measured.idle_ps)),
+            micros(us(measured.overlap_ps))
         ));
     }
     notes
@@ -201,7 +201,11 @@ fn waterfall(explanation: &Explanation) -> crate::page::Chart {
     let rest = bars.split_off(STEPS.min(bars.len()));
     let mut steps: Vec<Step> = bars
         .into_iter()
-        .map(|bar| Step { why: why(bar.cause).to_owned(), what: bar.what, value: us(bar.difference_ps) })
+        .map(|bar| Step {
+            why: why(bar.cause).to_owned(),
+            what: bar.what.replace(" us", " µs"),
+            value: us(bar.difference_ps),
+        })
         .collect();
     if !rest.is_empty() {
         let value = us(rest.iter().map(|bar| bar.difference_ps).sum());
@@ -226,8 +230,8 @@ fn to_do(explanation: &Explanation) -> Option<Table> {
             "What to do, by what it is worth",
             vec![
                 Column::decimal("Worth", actions.iter().map(|action| us(action.worth_ps)), 1).unit("µs"),
-                Column::text("Action", actions.iter().map(|action| action.text.clone())),
-                Column::text("Row to measure", actions.iter().map(row)),
+                Column::text("Action", actions.iter().map(|action| action.text.replace(" us", " µs"))).whole_text(),
+                Column::text("Row to measure", actions.iter().map(row)).whole_text(),
             ],
         )
         .note("--measure-dir writes these rows as tables for start-microbench.")
@@ -376,7 +380,7 @@ fn group_table(groups: &[Group], measured_ps: i128) -> Table {
             Column::whole("Measured calls", groups.iter().map(|group| group.measured_calls)),
             Column::text("Source", groups.iter().map(source)),
             Column::text("Family", groups.iter().map(|group| group.family.as_str())).hidden(),
-            Column::text("Met by", groups.iter().map(|group| met_by(group.join))).hidden(),
+            Column::text("Matched by", groups.iter().map(|group| met_by(group.join))).hidden(),
         ],
     )
 }

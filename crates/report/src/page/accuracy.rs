@@ -1,6 +1,6 @@
 //! Predicted against measured time.
 
-use crate::page::chart::{Chart, ChartWidth, legend, series};
+use crate::page::chart::{Chart, ChartWidth, colours, legend, series};
 use crate::page::markup::{Anchor, Svg};
 use crate::page::number::{grouped, signed_percent};
 use crate::page::scale::Scale;
@@ -87,6 +87,8 @@ impl Accuracy<'_> {
         up.draw_left(&mut svg, LEFT, right, &format!("{}, {unit}", self.sides.0));
         svg.line("diagonal", (LEFT + RAIL, bottom - RAIL), (right, TOP));
         let largest = points.first().map_or(1.0, &size).max(f64::MIN_POSITIVE);
+        let colours = colours(&self.classes);
+        let colour = |class: usize| colours.get(class).copied().unwrap_or_else(|| series(class));
         for point in &points {
             let x = if point.measured_us > 0.0 {
                 across.place(factor * point.measured_us)
@@ -112,7 +114,7 @@ impl Accuracy<'_> {
                 self.sides.1,
                 grouped(factor * point.measured_us, decimals)
             );
-            svg.point(&format!("point {}", series(point.class)), (x, y), radius, Some(point.row), &title);
+            svg.point(&format!("point {}", colour(point.class)), (x, y), radius, Some(point.row), &title);
         }
         if points.iter().any(|point| point.measured_us <= 0.0) {
             svg.text("rail", (LEFT + 2.0, TOP + 10.0), Anchor::Start, "one side only");

@@ -63,6 +63,48 @@ pub fn time_us(us: f64) -> String {
     format!("{} {unit}", grouped(value, decimals))
 }
 
+/// A time for a page whose unit is µs.
+///
+/// ```
+/// use perfdb_report::page::number::micros;
+/// assert_eq!(micros(24931.44), "24,931.4 µs");
+/// ```
+pub fn micros(us: f64) -> String {
+    format!("{} µs", grouped(us, 1))
+}
+
+/// A text whose times in `us` are in ms, for a page whose unit that is.
+///
+/// ```
+/// use perfdb_report::page::number::in_ms;
+/// assert_eq!(in_ms("20 x 256.81 us, -1,200 us"), "20 x 0.25681 ms, -1.2 ms");
+/// assert_eq!(in_ms("10 GB; us"), "10 GB; us");
+/// ```
+pub fn in_ms(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(" us") {
+        let (before, behind) = (&rest[..at], &rest[at + " us".len()..]);
+        let is_digit = |character: char| character.is_ascii_digit() || matches!(character, '.' | ',');
+        let begin = before.trim_end_matches(is_digit).len();
+        let us = before[begin..].replace(',', "").parse::<f64>().ok();
+        match us.filter(|_| !behind.starts_with(|next: char| next.is_alphanumeric())) {
+            Some(us) => {
+                let ms = fixed(us / 1e3, 5);
+                out += &before[..begin];
+                out += ms.trim_end_matches('0').trim_end_matches('.');
+                out += " ms";
+            }
+            None => {
+                out += before;
+                out += " us";
+            }
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
 /// A size in bytes, in the binary unit that leaves the fewest digits.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Parts of a whole, side by side for several wholes.
 
-use crate::page::chart::{Chart, ChartWidth, legend, series};
+use crate::page::chart::{Chart, ChartWidth, colours, legend, series};
 use crate::page::markup::push_escaped;
 use crate::page::number::{grouped, percent};
 
@@ -38,6 +38,7 @@ impl StackedBars<'_> {
         };
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let mut out = legend(self.parts.iter().copied());
+        let colours = colours(&self.parts);
         out += "<div class=\"stacked\">";
         for bar in &self.bars {
             let total = sum(bar);
@@ -52,7 +53,7 @@ impl StackedBars<'_> {
                 let name = self.parts.get(at).copied().unwrap_or_default();
                 out += &format!(
                     "<rect class=\"{}\" x=\"{from:.1}\" y=\"0\" width=\"{width:.1}\" height=\"20\"><title>",
-                    series(at)
+                    colours.get(at).copied().unwrap_or_else(|| series(at))
                 );
                 push_escaped(
                     &mut out,

@@ -1,6 +1,6 @@
 //! Two sequences of kernels above each other.
 
-use crate::page::chart::{Chart, ChartWidth, legend, series};
+use crate::page::chart::{Chart, ChartWidth, colours, legend, series};
 use crate::page::markup::{Anchor, Svg, shortened};
 use crate::page::number::{grouped, signed};
 use crate::page::scale::Scale;
@@ -57,6 +57,8 @@ impl Strips<'_> {
         let (upper, lower) = (TOP, TOP + STRIP + GAP);
         let mut svg = Svg::new("strips", WIDTH, lower + STRIP + 42.0, title);
         scale.draw_below(&mut svg, TOP, lower + STRIP + 4.0, &format!("kernel time, {unit}"));
+        let colours = colours(&self.families);
+        let colour = |family: usize| colours.get(family).copied().unwrap_or_else(|| series(usize::MAX));
         let mut places: BTreeMap<(&str, usize), (f64, f64)> = BTreeMap::new();
         for (name, side, y) in [(self.above.0, &self.above.1, upper), (self.below.0, &self.below.1, lower)] {
             svg.text("side", (LEFT - 8.0, y + STRIP / 2.0 + 4.0), Anchor::End, name);
@@ -84,7 +86,7 @@ impl Strips<'_> {
                     places.insert(key, (from, to));
                 } else if let Some(other) = places.get(&key) {
                     svg.polygon(
-                        &format!("link {}", series(kernel.family)),
+                        &format!("link {}", colour(kernel.family)),
                         &[(other.0, upper + STRIP), (other.1, upper + STRIP), (to, lower), (from, lower)],
                     );
                     let other_us = (other.1 - other.0) / (WIDTH - RIGHT - LEFT) * longest;
@@ -96,7 +98,7 @@ impl Strips<'_> {
                     );
                 }
                 svg.rect(
-                    &format!("kernel {}", series(kernel.family)),
+                    &format!("kernel {}", colour(kernel.family)),
                     (from, y),
                     ((to - from).max(0.6), STRIP),
                     &title,

@@ -107,7 +107,7 @@ impl Column {
         self
     }
 
-    /// Never shortened: texts that hold numbers.
+    /// Never shortened: sentences, and texts that hold numbers.
     #[must_use]
     pub fn whole_text(mut self) -> Column {
         self.is_whole = true;

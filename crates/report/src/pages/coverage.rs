@@ -1,7 +1,7 @@
 //! How much of a forward pass a database covers.
 
 use super::share;
-use crate::page::number::{grouped, percent, time_us};
+use crate::page::number::{grouped, micros, percent};
 use crate::page::{
     Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars,
     Table, Trust,
@@ -63,7 +63,7 @@ fn workload(one: &WorkloadAudit) -> Part {
         trust: Some(trust),
         figures: vec![
             KeyFigure::new("Calls", grouped(total.calls as f64, 0)),
-            KeyFigure::new("Time", time_us(total.time_us)).note("where known"),
+            KeyFigure::new("Time", micros(total.time_us)).note("where known"),
             KeyFigure::new("Exact", percent(100.0 * exact)).note(format!("of the {what}")),
             KeyFigure::new("Interpolated", percent(100.0 * of(Standing::Interpolated))).note(format!("of the {what}")),
             KeyFigure::new(
@@ -100,12 +100,12 @@ fn questions(one: &WorkloadAudit) -> Table {
     let times: Vec<f64> = asked.iter().map(|one| all_us(one)).collect();
     Table::new(
         "questions",
-        "All questions",
+        "All queries",
         vec![
-            Column::text("Question", asked.iter().map(|one| one.question.name.as_str())),
+            Column::text("Query", asked.iter().map(|one| one.question.name.as_str())),
             Column::text("Inputs", asked.iter().map(|one| one.question.input_shapes())),
             Column::text("Data types", asked.iter().map(|one| one.question.input_types())),
-            Column::text("Standing", asked.iter().map(|one| one.finding.standing.name())),
+            Column::text("Based on", asked.iter().map(|one| one.finding.standing.name())),
             Column::whole("Calls", asked.iter().map(|one| one.question.calls as f64)),
             Column::decimal("One call", asked.iter().map(|one| one.duration_us().unwrap_or(f64::NAN)), 2).unit("µs"),
             Column::decimal("All calls", times.iter().copied(), 1).unit("µs"),
@@ -130,7 +130,7 @@ fn questions(one: &WorkloadAudit) -> Table {
 fn kernels_verdict(kernels: &[KernelAudit]) -> String {
     match kernels.first().filter(|kernel| kernel.doubtful_us() > 0.0) {
         Some(worst) => {
-            format!("{} has most time without an exact match: {}.", worst.kernel_type, time_us(worst.doubtful_us()))
+            format!("{} has most time without an exact match: {}.", worst.kernel_type, micros(worst.doubtful_us()))
         }
         None => "All known time has an exact match.".to_owned(),
     }
@@ -164,13 +164,13 @@ fn heat_map(kernels: &[KernelAudit]) -> Chart {
     };
     HeatMap {
         down: "Kernel",
-        across: "standing",
+        across: "based on",
         rows: shown.iter().map(|kernel| kernel.kernel_type.clone()).collect(),
         columns: Standing::ALL.map(|standing| standing.name().to_owned()).to_vec(),
         cells: shown.iter().flat_map(|kernel| Standing::ALL.map(|standing| cell(kernel, standing))).collect(),
     }
     .chart("What the calls of each kernel are based on, % of its calls")
-    .note("Green is based on rows, red on nothing. Kernels with the most doubtful time first.")
+    .note("Green is based on rows, red on nothing. Kernels with most time without an exact match first.")
 }
 
 fn kernel_table(kernels: &[KernelAudit]) -> Table {
@@ -186,7 +186,7 @@ fn kernel_table(kernels: &[KernelAudit]) -> Table {
             Column::text("Kernel type", kernels.iter().map(|kernel| kernel.kernel_type.as_str())),
             Column::whole("Calls", kernels.iter().map(|kernel| kernel.shares.total().calls as f64)),
             Column::decimal("Time", kernels.iter().map(|kernel| kernel.shares.total().time_us), 1).unit("µs"),
-            Column::decimal("Doubtful", kernels.iter().map(KernelAudit::doubtful_us), 1).unit("µs"),
+            Column::decimal("Without exact match", kernels.iter().map(KernelAudit::doubtful_us), 1).unit("µs"),
             Column::share_percent("Exact", of(Standing::Exact)),
             Column::share_percent("Interpolated", of(Standing::Interpolated)),
             Column::share_percent("Beyond", of(Standing::Beyond)),
@@ -195,7 +195,7 @@ fn kernel_table(kernels: &[KernelAudit]) -> Table {
                 "Rows of its table",
                 kernels.iter().map(|kernel| kernel.trust.as_ref().map_or(f64::NAN, |trust| trust.rows as f64)),
             ),
-            Column::error_percent("P90 error left out", kernels.iter().map(p90)),
+            Column::error_percent("P90 error", kernels.iter().map(p90)),
         ],
     )
 }
@@ -208,7 +208,7 @@ fn suggested(found: &Suggestions) -> Table {
         vec![
             Column::text("Kernel type", rows.iter().map(|row| row.kernel_type.as_str())),
             Column::text("Inputs", rows.iter().map(|row| row.inputs.as_str())),
-            Column::text("Standing now", rows.iter().map(|row| row.standing.name())),
+            Column::text("Now based on", rows.iter().map(|row| row.standing.name())),
             Column::whole("Calls", rows.iter().map(|row| row.calls as f64)),
             Column::decimal("Time", rows.iter().map(|row| row.time_us), 1).unit("µs"),
         ],

@@ -1,7 +1,7 @@
 //! What is wrong with a trace.
 
 use super::counted;
-use crate::page::number::{grouped, percent, time_us};
+use crate::page::number::{grouped, micros, percent};
 use crate::page::{
     Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, Trust, TrustLevel,
 };
@@ -23,7 +23,7 @@ pub fn doctor_page(report: &Report, provenance: Provenance) -> Page {
         trust: Some(trust(report)),
         figures: vec![
             KeyFigure::new("Kind", report.kind.name()),
-            KeyFigure::new("Kernel time", time_us(kernel_time_us)),
+            KeyFigure::new("Kernel time", micros(kernel_time_us)),
             KeyFigure::new("Errors", grouped(errors as f64, 0)).note("figures are wrong"),
             KeyFigure::new("Warnings", grouped((report.findings.len() - errors) as f64, 0))
                 .note("take figures with care"),
@@ -95,8 +95,8 @@ fn table(findings: &[&Finding]) -> Table {
             Column::text("Severity", findings.iter().map(|finding| finding.severity.name())),
             Column::text("Code", findings.iter().map(|finding| finding.code.name())),
             Column::share_percent("Share", findings.iter().map(share)),
-            Column::text("What it means", findings.iter().map(|finding| finding.code.effect())),
-            Column::text("Evidence", findings.iter().map(evidence)),
+            Column::text("What it means", findings.iter().map(|finding| finding.code.effect())).whole_text(),
+            Column::text("Evidence", findings.iter().map(evidence)).whole_text(),
             Column::text("A repair would", findings.iter().map(|finding| finding.repair().unwrap_or_default())),
             Column::text("Ignored", findings.iter().map(|finding| if finding.ignored { "yes" } else { "" })).hidden(),
         ],
@@ -109,14 +109,17 @@ fn certificate(report: &Report) -> Table {
     let value = |entry: &Entry| match entry {
         Entry::Count(count) => grouped(*count as f64, 0),
         Entry::Time(time) => format!("{} µs", grouped(*time as f64 / 1e6, 3)),
-        Entry::Holds(true) => "holds".to_owned(),
-        Entry::Holds(false) => "DOES NOT HOLD".to_owned(),
+        Entry::Holds(true) => "adds up".to_owned(),
+        Entry::Holds(false) => "DOES NOT ADD UP".to_owned(),
     };
     Table::new(
         "certificate",
         "Sums that were checked",
         vec![
-            Column::text("What", entries.iter().map(|(key, _)| key.trim_end_matches("_us").replace('_', " "))),
+            Column::text(
+                "What",
+                entries.iter().map(|(key, _)| key.trim_end_matches("_us").replace("_le_", " ≤ ").replace('_', " ")),
+            ),
             Column::text("Value", entries.iter().map(|(_, entry)| value(entry))),
         ],
     )

@@ -34,10 +34,10 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
         blocks.push(Block::Table(
             Table::new(
                 "remarks",
-                "What figures do not say",
+                "Remarks",
                 vec![
                     Column::text("Kernel type", remarks.iter().map(|(name, _)| *name)),
-                    Column::text("Remark", remarks.iter().map(|(_, remark)| remark.as_str())),
+                    Column::text("Remark", remarks.iter().map(|(_, remark)| remark.as_str())).whole_text(),
                 ],
             )
             .note("Rows that contradict each other, durations that drift, rows that nothing is near."),
@@ -73,9 +73,9 @@ fn trust(evaluations: &[Evaluation]) -> Option<Trust> {
     (all > 0).then(|| {
         let part = held as f64 / all as f64;
         let mut reason = format!(
-            "intervals that should hold 90 % of the durations hold {} of {}",
+            "90 % intervals cover {} of {}",
             percent(100.0 * part),
-            counted(all, "trial", "trials")
+            counted(all, "left-out row", "left-out rows")
         );
         match inconsistent.as_slice() {
             [] => return Trust::of_share(part, [MOST_HELD, MANY_HELD], reason),
@@ -95,7 +95,7 @@ fn figures(evaluations: &[Evaluation]) -> Vec<KeyFigure> {
     vec![
         KeyFigure::new("Tables", grouped(evaluations.len() as f64, 0)),
         KeyFigure::new("Rows", grouped(rows as f64, 0)),
-        KeyFigure::new("Trials", grouped(sum(|one| one.trials.len()) as f64, 0)),
+        KeyFigure::new("Predictions", grouped(sum(|one| one.trials.len()) as f64, 0)),
         KeyFigure::new("Contradictions", grouped(contradictions as f64, 0))
             .note("shapes whose rows differ by over 10 %"),
         KeyFigure::new("Rows alone", percent(share(alone as f64, rows as f64)))
@@ -196,11 +196,11 @@ fn scores(scored: &[(&Evaluation, Vec<Score>)]) -> Table {
         vec![
             Column::text("Kernel type", rows.iter().map(|(one, _)| one.kernel_type.to_string())),
             Column::text("Left out", rows.iter().map(|(_, score)| left_out(score.hidden))),
-            Column::whole("Asked", rows.iter().map(|(_, score)| score.asked as f64)),
+            Column::whole("Queries", rows.iter().map(|(_, score)| score.asked as f64)),
             Column::decimal("Median error", percents(|score| score.median.exp_m1()), 1).unit("%"),
             Column::decimal("P90 error", percents(|score| score.p90.exp_m1()), 1).unit("%"),
             Column::signed("Bias", percents(|score| score.bias), 1).unit("%"),
-            Column::share_percent("Held", percents(|score| score.held)),
+            Column::share_percent("Coverage", percents(|score| score.held)),
             Column::decimal("Half interval", percents(|score| score.half_width), 1).unit("%"),
             Column::whole("Rows", rows.iter().map(|(one, _)| one.rows as f64)).hidden(),
             Column::text("File", rows.iter().map(|(one, _)| one.path.to_string_lossy().into_owned())).hidden(),
@@ -225,7 +225,7 @@ fn trials(tried: &[(&Evaluation, &Trial)]) -> Table {
             ),
             Column::decimal("From", trials().map(|(_, trial)| trial.interval_us[0]), 2).unit("µs"),
             Column::decimal("To", trials().map(|(_, trial)| trial.interval_us[1]), 2).unit("µs"),
-            Column::text("Held", trials().map(|(_, trial)| if trial.is_held() { "yes" } else { "no" })),
+            Column::text("Covered", trials().map(|(_, trial)| if trial.is_held() { "yes" } else { "no" })),
         ],
     )
 }

@@ -1,7 +1,7 @@
 //! What deployments of a model cost.
 
 use super::counted;
-use crate::forecast::{Served, agreement, difference, shape, with_interval};
+use crate::forecast::{Served, agreement, difference, rounded, shape, with_interval};
 use crate::page::number::grouped;
 use crate::page::{
     Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, TradeOff, TradeOffPoint, Trust,
@@ -87,14 +87,23 @@ fn figures(served: &[Served<'_>]) -> Vec<KeyFigure> {
     let Some(best) = best(served) else { return Vec::new() };
     let forecast = best.forecast;
     vec![
-        KeyFigure::new("TPOT", with_interval(&forecast.tpot)).note(name(best)),
-        KeyFigure::new("TTFT", with_interval(&forecast.ttft)),
+        KeyFigure::new("TPOT", format!("{} ms", rounded(forecast.tpot.value_ms))).note(format!(
+            "{}; {}",
+            ends(&forecast.tpot),
+            name(best)
+        )),
+        KeyFigure::new("TTFT", format!("{} ms", rounded(forecast.ttft.value_ms))).note(ends(&forecast.ttft)),
         KeyFigure::new("Tokens/s a device", grouped(forecast.tokens_per_device(), 0)),
         KeyFigure::new("Tokens/s a user", grouped(1e3 / forecast.tpot.value_ms, 0)),
         KeyFigure::new("Weights of a device", format!("{} GB", grouped(forecast.memory.weight_bytes / 1e9, 1))),
         KeyFigure::new("Cache of a device", format!("{} GB", grouped(forecast.memory.cache_bytes / 1e9, 1))),
         KeyFigure::new("Deployments", counted(served.len(), "forecast", "forecasts")),
     ]
+}
+
+/// The ends of an interval.
+fn ends(estimate: &Estimate) -> String {
+    format!("{} to {} ms", rounded(estimate.low_ms), rounded(estimate.high_ms))
 }
 
 fn name(served: &Served<'_>) -> String {
@@ -198,7 +207,7 @@ fn operators(key: &'static str, title: &str, step: &PricedStep) -> Table {
             Column::text("Part", step.operators.iter().map(|priced| priced.operator.part.name())),
             Column::text("Shape", step.operators.iter().map(|priced| shape(&priced.operator.work))),
             Column::whole("Calls", of(|priced| priced.operator.calls as f64)),
-            Column::decimal("A call", of(|priced| priced.answer.duration_us), 2).unit("µs"),
+            Column::decimal("A call", of(|priced| priced.answer.duration_us / 1e3), 5).unit("ms"),
             Column::decimal("All calls", of(Priced::total_ms), 3).unit("ms"),
             Column::share_percent("Share", step.operators.iter().map(|priced| super::share(priced.total_ms(), total))),
             Column::text("From", step.operators.iter().map(|priced| priced.answer.source.name())),

@@ -1,7 +1,7 @@
 //! Where the time of one trace goes.
 
 use super::{counted, share};
-use crate::page::number::{grouped, percent};
+use crate::page::number::{grouped, in_ms, percent};
 use crate::page::{
     Block, Chart, ChartWidth, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, Trust,
     TrustLevel,
@@ -57,7 +57,7 @@ fn trust(one: &OneTrace) -> Trust {
         _ => TrustLevel::Limited,
     };
     let reason = match one.trust_reasons.as_slice() {
-        [] => "check-trace found nothing that keeps it from being high".to_owned(),
+        [] => "check-trace found nothing".to_owned(),
         codes => codes.join(", "),
     };
     Trust { level, reason }
@@ -163,7 +163,7 @@ fn next(one: &OneTrace) -> Table {
             Column::decimal("Saves at most", rows.iter().map(|row| row.saves_at_most_ms.unwrap_or(f64::NAN)), 3)
                 .unit("ms"),
             Column::text("Code", rows.iter().map(|row| row.code)),
-            Column::text("What", rows.iter().map(|row| row.text.as_str())).whole_text(),
+            Column::text("What", rows.iter().map(|row| in_ms(&row.text))).whole_text(),
         ],
     )
     .note("Per step and device.")
@@ -199,7 +199,7 @@ fn operators(one: &OneTrace) -> Table {
             Column::decimal("Calls", rows.iter().map(|row| row.calls as f64 / steps), 1),
             Column::decimal("Time", rows.iter().map(|row| row.total_ms / steps), 3).unit("ms"),
             Column::share_percent("Share", rows.iter().map(|row| 100.0 * row.share)),
-            Column::decimal("Of the roof", rows.iter().map(|row| known(row.percent_of_roof)), 1).unit("%"),
+            Column::decimal("Of peak", rows.iter().map(|row| known(row.percent_of_roof)), 1).unit("%"),
             Column::text("Bound", rows.iter().map(|row| row.bound.unwrap_or_default())),
             Column::text("Python frame", rows.iter().map(|row| text(&row.frame))),
             Column::decimal("Work", rows.iter().map(|row| known(row.gflop)), 3).unit("GFLOP").hidden(),
@@ -218,7 +218,7 @@ fn layers(one: &OneTrace) -> Option<Table> {
         title,
         vec![
             Column::text("Family", rows.iter().map(|row| row.family.as_str())),
-            Column::decimal("Time", rows.iter().map(|row| row.us), 2).unit("µs"),
+            Column::decimal("Time", rows.iter().map(|row| row.us / 1e3), 5).unit("ms"),
             Column::share_percent("Share", rows.iter().map(|row| share(row.us, 1e3 * layers.per_layer_ms))),
             Column::decimal("Kernels", rows.iter().map(|row| row.kernels), 1),
             Column::text("Names", rows.iter().map(|row| row.names.join(" + "))),

@@ -1,7 +1,7 @@
 //! Predicted and measured time per kernel type.
 
 use super::{prediction_verdict, share};
-use crate::page::number::{percent, signed, signed_percent, time_us};
+use crate::page::number::{micros, percent, signed, signed_percent};
 use crate::page::{
     Accuracy, AccuracyPoint, Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step, Table,
     Trust, Waterfall,
@@ -50,12 +50,11 @@ fn part(name: &str, rows: &[OpRow]) -> Part {
         verdict: prediction_verdict(predicted_us, measured_us),
         trust: Some(trust),
         figures: vec![
-            KeyFigure::new("Predicted", time_us(predicted_us)),
-            KeyFigure::new("Measured", time_us(measured_us)),
+            KeyFigure::new("Predicted", micros(predicted_us)),
+            KeyFigure::new("Measured", micros(measured_us)),
             KeyFigure::new("Difference", format!("{} µs", signed(difference_us, 1)))
                 .note(format!("{} of measured", signed_percent(share(difference_us, measured_us)))),
-            KeyFigure::new("Errors behind it", percent(share(gross_us, measured_us)))
-                .note("of measured, by kernel type"),
+            KeyFigure::new("Gross error", percent(share(gross_us, measured_us))).note("of measured, by kernel type"),
             KeyFigure::new("Within ±10 %", percent(share_with(&close))).note("of the measured time"),
         ],
         notes: Vec::new(),

@@ -1,7 +1,7 @@
 //! Predicted and measured time per kernel type and shape.
 
 use super::{counted, prediction_verdict, share};
-use crate::page::number::{percent, signed, signed_percent, time_us};
+use crate::page::number::{micros, percent, signed, signed_percent};
 use crate::page::{
     Accuracy, AccuracyPoint, Block, Column, KeyFigure, Page, Part, Provenance, Step, Table, Trust, Waterfall,
 };
@@ -26,8 +26,8 @@ pub fn shapes_page(comparison: &ShapeComparison, provenance: Provenance) -> Page
         verdict: prediction_verdict(predicted_us, measured_us),
         trust: comparison.joined_share.map(trust),
         figures: vec![
-            KeyFigure::new("Predicted", time_us(predicted_us)),
-            KeyFigure::new("Measured", time_us(measured_us)),
+            KeyFigure::new("Predicted", micros(predicted_us)),
+            KeyFigure::new("Measured", micros(measured_us)),
             KeyFigure::new("Difference", format!("{} µs", signed(difference_us, 1)))
                 .note(format!("{} of measured", signed_percent(share(difference_us, measured_us)))),
             KeyFigure::new("Within ±10 %", percent(share(close_us, measured_us))).note("of the measured time"),

@@ -4,7 +4,7 @@ mod kernels;
 mod rooflines;
 
 use super::share;
-use crate::page::number::{grouped, percent, signed, signed_percent};
+use crate::page::number::{grouped, in_ms, percent, signed, signed_percent};
 use crate::page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
     StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
@@ -49,7 +49,8 @@ fn part(found: &Overview<'_>) -> Part {
         blocks.push(Block::Table(group_table(groups, &Kernels::of(comparison))));
     }
     let kernels = Kernels::of(comparison);
-    blocks.push(Block::Table(operation_table(&comparison.operations, confidence, &kernels)));
+    let basis = elapsed.map_or(Basis::Whole, |found| found.elapsed.basis);
+    blocks.push(Block::Table(operation_table(&comparison.operations, confidence, &kernels, basis)));
     if !comparison.unmatched_operations.is_empty() {
         blocks.push(Block::Table(unmatched_table(comparison, &kernels)));
     }
@@ -163,13 +164,13 @@ fn notes(comparison: &Comparison, trust: Option<&TraceTrusts>) -> Vec<String> {
     )];
     if trust.is_some_and(|trust| trust.trace1.names_not_trusted || trust.trace2.names_not_trusted) {
         notes.push(
-            "Names slid against durations: elapsed time and its parts hold, rows of operations, layers and kernels do not."
+            "Kernel names are shifted against durations: elapsed time and its parts are reliable, rows of operations, layers and kernels are not."
                 .to_owned(),
         );
     }
     notes.extend(comparison.warnings.iter().map(|warning| {
         let whose = warning.trace.map_or_else(|| "Both traces".to_owned(), |trace| format!("Trace {trace}"));
-        format!("{whose}: {} ({}).", warning.message.trim_end_matches('.'), warning.code)
+        format!("{whose}: {} ({}).", in_ms(warning.message.trim_end_matches('.')), warning.code)
     }));
     notes
 }
@@ -205,7 +206,7 @@ fn next_steps(report: &ElapsedReport) -> Table {
             Column::decimal("To be had", steps.iter().map(|step| step.excess_ms), 3).unit("ms"),
             Column::whole("Trace", steps.iter().map(|step| f64::from(step.trace))),
             Column::text("Takes longer in", steps.iter().map(|step| step.row.as_str())),
-            Column::text("Advice", steps.iter().map(|step| step.advice.as_str())),
+            Column::text("Advice", steps.iter().map(|step| in_ms(&step.advice))).whole_text(),
         ],
     )
 }
@@ -299,7 +300,12 @@ fn group_table(groups: &[GroupRow], kernels: &Kernels<'_>) -> Table {
     .leads_to(KERNELS, groups.iter().map(|group| kernels.first_of_names([&group.trace1_names, &group.trace2_names])))
 }
 
-fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>, kernels: &Kernels<'_>) -> Table {
+fn operation_table(
+    rows: &[OperationRow],
+    confidence: Option<&Confidence>,
+    kernels: &Kernels<'_>,
+    basis: Basis,
+) -> Table {
     let sure = |row: &OperationRow| {
         let verdict = confidence.and_then(|confidence| of_operation(confidence, &row.operation));
         verdict.map(words).unwrap_or_default()
@@ -309,18 +315,20 @@ fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>, kerne
         columns.insert(5, Column::text(per_what(confidence), rows.iter().map(sure)).whole_text());
     }
     Table::new("operations", "Operations of both traces", columns)
+        .note(format!("Kernel time {}; calls and time of a call over the whole trace.", per(basis)))
         .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))
 }
 
 fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
     vec![
         Column::text("Operation", rows.iter().map(|row| row.operation.as_str())),
-        Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_total_ms), 3).unit("ms"),
-        Column::decimal("Trace 2", rows.iter().map(|row| row.trace2_total_ms), 3).unit("ms"),
-        Column::signed("Difference", rows.iter().map(|row| row.trace2_total_ms - row.trace1_total_ms), 3).unit("ms"),
+        Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_per_pass_ms), 3).unit("ms"),
+        Column::decimal("Trace 2", rows.iter().map(|row| row.trace2_per_pass_ms), 3).unit("ms"),
+        Column::signed("Difference", rows.iter().map(|row| row.trace2_per_pass_ms - row.trace1_per_pass_ms), 3)
+            .unit("ms"),
         Column::signed(
             "Change",
-            rows.iter().map(|row| share(row.trace2_total_ms - row.trace1_total_ms, row.trace1_total_ms)),
+            rows.iter().map(|row| share(row.trace2_per_pass_ms - row.trace1_per_pass_ms, row.trace1_per_pass_ms)),
             1,
         )
         .unit("%"),
@@ -341,7 +349,7 @@ fn unmatched_table(comparison: &Comparison, kernels: &Kernels<'_>) -> Table {
         vec![
             Column::text("Operation", rows.iter().map(|row| row.operation.as_str())),
             Column::whole("Trace", rows.iter().map(|row| f64::from(row.trace))),
-            Column::decimal("Time", rows.iter().map(|row| row.total_ms), 3).unit("ms"),
+            Column::decimal("Time", rows.iter().map(|row| row.per_pass_ms), 3).unit("ms"),
             Column::whole("Calls", rows.iter().map(|row| row.count as f64)),
             Column::decimal("Each", rows.iter().map(|row| row.avg_us / 1e3), 5).unit("ms"),
             Column::text("Kernel", rows.iter().map(|row| row.kernel.as_str())),

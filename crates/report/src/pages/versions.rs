@@ -1,7 +1,7 @@
 //! What changed between two databases.
 
 use super::{counted, share};
-use crate::page::number::{grouped, percent, time_us};
+use crate::page::number::{grouped, micros, percent};
 use crate::page::{
     Block, ChartWidth, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step, Table, Trust,
     Waterfall,
@@ -29,7 +29,7 @@ fn tables(found: &Comparison<'_>, listed: &[Listed]) -> Part {
     let total = &found.diff.total;
     let compared = share(total.compared() as f64, total.cases() as f64) / 100.0;
     let reason = format!(
-        "{} of the cases are in both with durations that can be told apart; {} are in one database alone, of {} the durations say nothing",
+        "{} of the cases are in both databases and compared; {} are in one alone, {} are inconclusive",
         percent(100.0 * compared),
         grouped((total.only_a + total.only_b) as f64, 0),
         grouped(total.cannot_tell as f64, 0),
@@ -69,7 +69,7 @@ fn outcomes(found: &Comparison<'_>) -> crate::page::Chart {
         StackedBar { name: &table.kernel_type, values }
     });
     StackedBars {
-        parts: vec!["same", "faster", "slower", "cannot tell", "only in A", "only in B"],
+        parts: vec!["same", "faster", "slower", "inconclusive", "only in A", "only in B"],
         bars: bars.collect(),
         unit: "cases",
     }
@@ -93,7 +93,7 @@ fn kernel_types(found: &Comparison<'_>) -> Table {
             Column::whole("Same", count(|tally| tally.same)),
             Column::whole("Slower", count(|tally| tally.slower)),
             Column::whole("Faster", count(|tally| tally.faster)),
-            Column::whole("Cannot tell", count(|tally| tally.cannot_tell)),
+            Column::whole("Inconclusive", count(|tally| tally.cannot_tell)),
             Column::whole("Only A", count(|tally| tally.only_a)),
             Column::whole("Only B", count(|tally| tally.only_b)),
             Column::error_percent("Mean change", tables.iter().map(|table| change(table.tally.mean_ratio()))),
@@ -135,18 +135,18 @@ fn workload(workload: &WorkloadDiff) -> Part {
     let [only_a, only_b, neither] = workload.unanswered_calls;
     let covered = share(answered.calls as f64, total as f64);
     let reason = format!(
-        "{} of the calls are answered by rows of both; {only_a} only by A, {only_b} only by B, {neither} by neither",
+        "{} of the calls have rows in both; {only_a} only in A, {only_b} only in B, {neither} in neither",
         percent(covered)
     );
     let trust = Trust::of_share(covered / 100.0, [MOST, MANY], reason);
     let verdict = match answered.a_us > 0.0 {
         true => format!(
             "{} → {}, {}.",
-            time_us(answered.a_us),
-            time_us(answered.b_us),
+            micros(answered.a_us),
+            micros(answered.b_us),
             crate::versions::change_in_words(answered.b_us / answered.a_us)
         ),
-        false => "No call is answered by rows of both databases.".to_owned(),
+        false => "No call has rows in both databases.".to_owned(),
     };
     let mut steps: Vec<Step> = workload
         .kernels
@@ -184,9 +184,9 @@ fn workload(workload: &WorkloadDiff) -> Part {
         verdict,
         trust: Some(trust),
         figures: vec![
-            KeyFigure::new("Calls", grouped(answered.calls as f64, 0)).note("answered by both"),
-            KeyFigure::new("A", time_us(answered.a_us)),
-            KeyFigure::new("B", time_us(answered.b_us)),
+            KeyFigure::new("Calls", grouped(answered.calls as f64, 0)).note("with rows in both"),
+            KeyFigure::new("A", micros(answered.a_us)),
+            KeyFigure::new("B", micros(answered.b_us)),
         ],
         notes: Vec::new(),
         blocks: vec![Block::Chart(waterfall.chart("From A to B, by kernel type")), Block::Table(table)],

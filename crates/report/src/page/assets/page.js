@@ -4,6 +4,7 @@
   const AROUND = 10; // rows beside those in view
   const TALLEST_PX = 8e6; // browsers lose track of taller elements
   const PRINTED_ROWS = 200;
+  const WRAPPED_ROWS = 60; // most rows of a table whose rows differ in height
 
   const element = (name, properties = {}, ...children) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -67,7 +68,8 @@
       const cell = element("td", { textContent: text });
       if (this.isNumber) cell.classList.add("number");
       // Whole in the data, in what is copied, where it is clicked and on paper.
-      if (!this.isNumber && text.length > this.room) {
+      if (this.whole && this.wraps) cell.classList.add("whole");
+      else if (!this.isNumber && text.length > this.room) {
         cell.classList.add("cut");
         cell.dataset.whole = text;
         cell.textContent = shortened(text, this.room);
@@ -113,6 +115,9 @@
       this.rows = data.rows;
       this.leads = data.leads;
       this.columns = data.columns.map((column) => new Column(column));
+      // Rows of a short table are as tall as their texts.
+      this.wraps = this.rows <= WRAPPED_ROWS && this.columns.some((column) => column.whole);
+      this.columns.forEach((column) => (column.wraps = this.wraps));
       this.scroll = section.querySelector(".scroll");
       this.table = section.querySelector("table");
       this.body = this.table.tBodies[0];
@@ -147,7 +152,7 @@
     // A filter of this table: a column that it has.
     example() {
       const number = this.shown.find((column) => column.isNumber);
-      const name = number && number.heading.toLowerCase().replace(/\s/g, "");
+      const name = number && number.title.toLowerCase().replace(/\s/g, "");
       return name ? "words, -word, " + name + ">10" : "words, -word";
     }
 
@@ -163,12 +168,15 @@
       const names = this.shown.filter((column) => !column.isNumber);
       for (const column of numbers) column.px = Math.ceil((column.width + 1) * digit) + 10;
       const taken = numbers.reduce((sum, column) => sum + column.px, 0);
-      const least = (column) => (column.whole ? column.width : Math.min(column.width, 18)) * digit + 14;
-      const needed = names.reduce((sum, column) => sum + least(column), 0);
+      const least = (column, most = floor) => (column.whole && !this.wraps ? column.width : Math.min(column.width, most)) * digit + 14;
+      const need = (most) => names.reduce((sum, column) => sum + least(column, most), 0);
+      const floor = taken + need(18) > room ? 10 : 18;
+      const needed = need(floor);
       const rest = Math.max(0, room - taken - needed);
-      const weights = names.reduce((sum, column) => sum + (column.whole ? 0 : column.width), 0) || 1;
+      const grows = (column) => !column.whole || this.wraps;
+      const weights = names.reduce((sum, column) => sum + (grows(column) ? column.width : 0), 0) || 1;
       for (const column of names) {
-        column.px = Math.floor(least(column) + (column.whole ? 0 : (rest * column.width) / weights));
+        column.px = Math.floor(least(column) + (grows(column) ? (rest * column.width) / weights : 0));
         column.room = column.whole ? Infinity : Math.max(8, Math.floor((column.px - 12) / digit));
       }
       const total = this.shown.reduce((sum, column) => sum + column.px, 0);
@@ -272,6 +280,7 @@
 
     // Rows in view, between two empty ones that are as tall as all others.
     draw(again = false) {
+      if (this.wraps) return again && this.body.replaceChildren(...Array.from(this.order, (_, at) => this.row(at)));
       const visible = Math.ceil(this.scroll.clientHeight / ROW_PX);
       const height = Math.min(this.order.length * ROW_PX, TALLEST_PX);
       const reach = Math.max(1, height - this.scroll.clientHeight);
@@ -323,6 +332,7 @@
       const height = Math.min(this.order.length * ROW_PX, TALLEST_PX);
       this.scroll.scrollTop = (at / Math.max(1, this.order.length)) * height - this.scroll.clientHeight / 3;
       this.draw(true);
+      if (this.wraps) this.body.querySelector("tr.at")?.scrollIntoView({ block: "nearest" });
       this.section.scrollIntoView({ block: "nearest" });
       this.scroll.focus({ preventScroll: true });
     }

@@ -82,6 +82,8 @@ impl<'c> Kernels<'c> {
                 Column::decimal("Each", rows.iter().map(|row| row.total_us / 1e3 / count(row)), 5).unit("ms"),
             ],
         )
-        .note("A click on a name shows it whole; copies, CSV and paper have it whole.")
+        .note(
+            "Time and calls of the whole trace. A click on a name shows it whole; copies, CSV and paper have it whole.",
+        )
     }
 }
