@@ -177,7 +177,7 @@ fn every_row_answers_the_query_of_its_own_shapes() -> TestResult {
             let (status, stdout, stderr) = world.run("query-database", &arguments)?;
             assert_eq!(status, Some(0), "{stderr}");
             let answer: Value = serde_json::from_str(stdout.lines().next().unwrap_or_default())?;
-            assert_eq!(answer["answer"]["latency_us"], json!(expected), "{kernel} {semantics}: {answer}");
+            assert_eq!(answer["answer"]["duration_us"], json!(expected), "{kernel} {semantics}: {answer}");
             assert_eq!(answer["answer"]["source"], "MEASURED", "{kernel} {semantics}: {answer}");
         }
     }

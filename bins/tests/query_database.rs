@@ -87,7 +87,7 @@ fn a_kernel_is_asked_like_an_operator() -> TestResult {
     let kernel = ["--kernel", "MatMulV2", "--input-shapes", "16,512;512,768", "--types", "DT_BF16", "--csv", "-"];
     assert_eq!(
         folder.run(&kernel, "")?.stdout,
-        "question,us,source,confidence,kernel,rule,rows,reason\n\
+        "query,duration_us,source,confidence,kernel_type,rule,rows,reason\n\
          MatMulV2,5,MEASURED,1,MatMulV2,identity,MatMulV2.csv:2,\n"
     );
     Ok(())
@@ -98,9 +98,15 @@ fn options_may_stand_behind_the_arguments() -> TestResult {
     let folder = Folder::new()?;
     let ran = folder.run(&[&EXACT[..], &["--json", "-"]].concat(), "")?;
     assert_eq!(ran.stdout.lines().count(), 1);
-    assert!(ran.stdout.starts_with(r#"{"id": null, "format_version": 1, "answer": {"hit": true, "#), "{}", ran.stdout);
+    assert!(
+        ran.stdout.starts_with(
+            r#"{"id": null, "format_version": 2, "answer": {"hit": true, "duration_us": 5.0, "latency_us": 5.0, "#
+        ),
+        "{}",
+        ran.stdout
+    );
     let line: Value = serde_json::from_str(&ran.stdout)?;
-    assert_eq!((&line["answer"]["latency_us"], &line["answer"]["rows"]), (&json!(5.0), &json!(["MatMulV2.csv:2"])));
+    assert_eq!((&line["answer"]["duration_us"], &line["answer"]["rows"]), (&json!(5.0), &json!(["MatMulV2.csv:2"])));
     Ok(())
 }
 
@@ -226,7 +232,7 @@ no answer to aten.mm.default 9999,512 512,768: ";
     assert!(ran.stdout.starts_with(expected), "{}", ran.stdout);
     let ran = folder.run(&["--from-trace", "t.json", "--json", "-"], "")?;
     let first: Value = serde_json::from_str(ran.stdout.lines().next().ok_or("nothing")?)?;
-    assert_eq!((&first["calls"], &first["inputs"]), (&json!(2), &json!("16,512 512,768")));
+    assert_eq!((&first["calls"], &first["input_shapes"]), (&json!(2), &json!("16,512 512,768")));
     Ok(())
 }
 
@@ -330,7 +336,8 @@ fn a_manifest_of_vectors_comes_back_answered() -> TestResult {
             }
             assert_eq!(answer["hit"], expected["hit"], "{line}");
             if let Some(expected) = expected["latency_us"].as_f64().filter(|_| expected["unique"] != false) {
-                let own = answer["latency_us"].as_f64().ok_or("no duration")?;
+                let own = answer["duration_us"].as_f64().ok_or("no duration")?;
+                assert_eq!(answer["latency_us"], answer["duration_us"], "{line}");
                 assert!((own - expected).abs() <= 1e-9 * expected.abs(), "{line}\n{expected}");
             }
         }

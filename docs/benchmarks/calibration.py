@@ -73,7 +73,7 @@ def answered(program, database, table, rows):
         lines.append(json.dumps({"id": number, "query": {"kernel": table, "inputs": inputs}}) + "\n")
     shown = run(program, "db", "query", database, "--manifest", "-", "--semantics", "best", "-o", "-.json", "-q", text="".join(lines))
     answers = [json.loads(line)["answer"] for line in shown.splitlines()]
-    return [answer["latency_us"] if answer["hit"] else None for answer in answers]
+    return [answer["duration_us"] if answer["hit"] else None for answer in answers]
 
 
 def main():

@@ -195,7 +195,7 @@ def left_out_of(program, path, lines, rows, column, most):
     with ThreadPoolExecutor(2) as pool:
         answers = [pair for pairs in pool.map(one, sorted({row[column] for row in rows})) for pair in pairs]
     found = [(float(row["Average Duration(us)"]), answer) for row, answer in answers if answer["hit"]]
-    triples = {at: (answer["latency_us"], answer.get("low_us", answer["latency_us"]), answer.get("high_us", answer["latency_us"])) for at, (_, answer) in enumerate(found)}
+    triples = {at: (answer["duration_us"], answer.get("low_us", answer["duration_us"]), answer.get("high_us", answer["duration_us"])) for at, (_, answer) in enumerate(found)}
     return score([(None, None, us) for us, _ in found], triples.keys(), triples), len(answers)
 
 
@@ -214,7 +214,7 @@ def imported(arguments):
             lines = path.read_text().splitlines()
             rows = list(csv.DictReader(lines))
             answers = queried(arguments.program, path.parent, path.stem, rows)
-            wrong = sum(answer.get("source") != "MEASURED" or not math.isclose(answer["latency_us"], float(row["Average Duration(us)"]), rel_tol=1e-9) for row, answer in zip(rows, answers))
+            wrong = sum(answer.get("source") != "MEASURED" or not math.isclose(answer["duration_us"], float(row["Average Duration(us)"]), rel_tol=1e-9) for row, answer in zip(rows, answers))
             print(f"{path.stem}: {len(rows) - wrong} of {len(rows)} rows answer their own query", file=sys.stderr)
             for name in IMPORTED[begin]:
                 scores, count = left_out_of(arguments.program, path, lines, rows, f"aiconfigurator {name}", arguments.most)

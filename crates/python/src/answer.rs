@@ -183,7 +183,7 @@ impl Answer {
             let dict = PyDict::new(py);
             dict.set_item("file", near.row.path.display().to_string())?;
             dict.set_item("line", near.row.line)?;
-            dict.set_item("inputs", near.inputs.to_string())?;
+            dict.set_item("input_shapes", near.inputs.to_string())?;
             dict.set_item("duration_us", near.duration_us)?;
             dict.set_item("difference", &near.difference)?;
             Ok(dict)

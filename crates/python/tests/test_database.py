@@ -19,7 +19,7 @@ def test_an_exact_row_answers_with_its_file_and_line(folder):
     (row,) = answer.rows
     assert (row.file, row.line, str(row)) == (str(folder / "MatMulV2.csv"), 2, "MatMulV2.csv:2")
     assert answer.low_us is None and answer.reason is None
-    assert answer.to_dict()["latency_us"] == 5.0
+    assert answer.to_dict()["duration_us"] == answer.to_dict()["latency_us"] == 5.0
 
 
 def test_shapes_may_be_texts_or_sequences(folder):

@@ -27,9 +27,10 @@ fn malformed<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T
 }
 
 /// The fields of a question.
-const FIELDS: [&str; 19] = [
+const FIELDS: [&str; 20] = [
     "op",
     "kernel",
+    "kernel_type",
     "inputs",
     "args",
     "output",
@@ -116,7 +117,7 @@ impl Query {
                 None => malformed(key, "not an integer"),
             },
         };
-        let mut query = match (text("op")?, text("kernel")?) {
+        let mut query = match (text("op")?, text("kernel_type")?.or(text("kernel")?)) {
             (Some(name), None) => Query::operator(name),
             (None, Some(name)) => Query::kernel(name),
             (None, None) => return malformed("op", "missing"),
@@ -270,6 +271,8 @@ pub fn answer_to_json(answer: &std::result::Result<Answer, Miss>) -> Value {
 fn hit(answer: &Answer) -> Value {
     let mut object = json!({
         "hit": true,
+        "duration_us": answer.duration_us,
+        // The same under the name that the simulator's reader has.
         "latency_us": answer.duration_us,
         "confidence": answer.confidence,
         "source": answer.source.name(),
@@ -318,7 +321,7 @@ fn hit(answer: &Answer) -> Value {
                 prediction.rows.iter().map(|(row, weight)| json!({"row": row.to_string(), "weight": weight})).collect();
         }
         if let Some(Twin { row, excess, share }) = &prediction.twin {
-            object["twin"] = json!({"row": row.to_string(), "excess": excess, "share": share});
+            object["same_sizes"] = json!({"row": row.to_string(), "excess": excess, "share": share});
         }
         object["sentence"] = json!(prediction.sentence);
     }

@@ -367,8 +367,8 @@ fn a_row_of_another_type_at_the_sizes_that_are_asked_is_named_with_its_share() {
         prediction.sentence
     );
     let json = answer_to_json(&found);
-    assert_eq!(json["twin"]["row"], format!("MatMulV2.csv:{line}"));
-    assert_eq!(json["twin"]["share"], twin.share);
+    assert_eq!(json["same_sizes"]["row"], format!("MatMulV2.csv:{line}"));
+    assert_eq!(json["same_sizes"]["share"], twin.share);
     // A size that neither type has rests on rows of its own type alone.
     let between = best.lookup(&product(100, 1024, 1024)).expect("a prediction");
     assert_eq!(between.prediction().expect("an interval").twin, None);

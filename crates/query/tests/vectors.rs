@@ -25,7 +25,7 @@ fn difference(answer: &Value, expected: &Value) -> Option<String> {
     if (number(answer, "confidence") - number(expected, "confidence")).abs() > 1e-12 {
         return Some("confidence".to_owned());
     }
-    let (own, us) = (number(answer, "latency_us"), number(expected, "latency_us"));
+    let (own, us) = (number(answer, "duration_us"), number(expected, "latency_us"));
     let several = expected["axes"].as_array().is_some_and(|axes| axes.len() > 1) || expected["unique"].is_boolean();
     let is_fit = expected["rule"] == "comm" || expected["parts"].to_string().contains("\"comm\"");
     let tolerance = if several || is_fit { 1e-9 } else { 1e-12 };
@@ -36,7 +36,7 @@ fn difference(answer: &Value, expected: &Value) -> Option<String> {
         }
         _ => (own - us).abs() <= tolerance * us.abs(),
     };
-    (!is_same).then(|| format!("latency_us {own}, expected {us}"))
+    (!is_same).then(|| format!("duration_us {own}, expected {us}"))
 }
 
 fn check(folder: &str, semantics: ReaderSemantics, least: usize) -> TestResult {

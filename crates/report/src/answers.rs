@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 pub type Named<'a> = (&'a str, &'a Result<Answer, Miss>);
 
 /// The columns of a CSV of answers.
-pub const HEADER: [&str; 8] = ["question", "us", "source", "confidence", "kernel", "rule", "rows", "reason"];
+pub const HEADER: [&str; 8] = ["query", "duration_us", "source", "confidence", "kernel_type", "rule", "rows", "reason"];
 
 /// What the CSV has besides where answers have intervals.
 pub const INTERVAL_HEADER: [&str; 3] = ["low_us", "high_us", "class"];
@@ -186,7 +186,7 @@ fn origin(answer: &Answer) -> String {
 /// The table for people, a row for each answer.
 pub fn table(answers: &[Answered], layout: Layout) -> String {
     let mut table = Table::new([
-        Column::name("question"),
+        Column::name("query"),
         Column::number("us"),
         Column::name("source"),
         Column::number("confidence").optional(3),

@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// Every JSON line has it, as lines are read one at a time. It goes up when a key changes its meaning or goes away.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 /// Where answers of one form go.
 struct Form {
@@ -82,7 +82,7 @@ pub(super) struct Call<'a> {
 }
 
 /// The columns of [`Call`].
-const CALL_HEADER: [&str; 2] = ["calls", "inputs"];
+const CALL_HEADER: [&str; 2] = ["calls", "input_shapes"];
 
 impl Sink {
     pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>, columns: Columns) -> Result<Sink, Failure> {
@@ -123,7 +123,7 @@ impl Sink {
             line.insert("format_version".to_owned(), FORMAT_VERSION.into());
             if let Some(Call { count, inputs }) = call {
                 line.insert("calls".to_owned(), count.into());
-                line.insert("inputs".to_owned(), inputs.into());
+                line.insert("input_shapes".to_owned(), inputs.into());
             }
             line.insert("answer".to_owned(), answer_to_json(answer));
             let line = Value::Object(line);

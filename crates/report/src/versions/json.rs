@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// How a document begins.
 pub fn opening(a: &Place, b: &Place) -> String {
-    format!("{{\n\"format_version\": 1,\n\"a\": {},\n\"b\": {},\n\"tables\": [", place(a), place(b))
+    format!("{{\n\"format_version\": 2,\n\"a\": {},\n\"b\": {},\n\"tables\": [", place(a), place(b))
 }
 
 /// A table with the rows that are not the same, behind a comma unless it is the first.
@@ -79,7 +79,7 @@ fn tally(tally: &Tally) -> Map<String, Value> {
         "same": tally.same,
         "slower": tally.slower,
         "faster": tally.faster,
-        "cannot_tell": tally.cannot_tell,
+        "inconclusive": tally.cannot_tell,
         "lost_durations": tally.lost_durations,
         "only_a": tally.only_a,
         "only_b": tally.only_b,

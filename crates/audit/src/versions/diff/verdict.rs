@@ -39,7 +39,7 @@ impl Outcome {
             Outcome::Same => "same",
             Outcome::Slower => "slower",
             Outcome::Faster => "faster",
-            Outcome::CannotTell(_) => "cannot tell",
+            Outcome::CannotTell(_) => "inconclusive",
             Outcome::OnlyA => "only in A",
             Outcome::OnlyB => "only in B",
         }
