@@ -154,7 +154,8 @@ fn value(word: &OsStr, rest: &mut impl Iterator<Item = OsString>) -> Option<OsSt
     let bytes = word.as_bytes();
     let behind = |at: usize| Some(OsString::from_vec(bytes[at..].to_vec()));
     match bytes {
-        b"-o" | b"--output" => Some(rest.next().unwrap_or_default()),
+        // Without a value the parser says that one is missing.
+        b"-o" | b"--output" => rest.next(),
         _ if bytes.starts_with(b"--output=") => behind(b"--output=".len()),
         _ if bytes.starts_with(b"-o") && bytes.len() > 2 => behind(if bytes[2] == b'=' { 3 } else { 2 }),
         _ => None,
@@ -301,6 +302,7 @@ mod tests {
             ("x -o -", "x"),
             ("x -o -.json", "x --json=-"),
             ("x -- -o", "x -- -o"),
+            ("x -o", "x -o"),
         ] {
             assert_eq!(named(line).unwrap(), expected, "{line}");
         }

@@ -45,7 +45,7 @@ const COMMON: &[(&str, &[&str])] = &[
 /// How many options and examples `-h` shows.
 const MOST_OPTIONS: usize = 8;
 const MOST_EXAMPLES: usize = 3;
-const MOST_LINES: usize = 4;
+const MOST_LINES: usize = 7;
 
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
@@ -157,7 +157,9 @@ fn examples(command: &Command) -> Vec<String> {
     let is_example = |line: &&str| line.is_empty() || line.starts_with("  ");
     for line in text.lines().skip_while(|line| *line != "Examples:").skip(1).take_while(is_example) {
         let said = line.trim_start();
-        let begins = said.starts_with(&format!("{} ", command.get_name())) || said.starts_with("perfdb ");
+        // Variables may be set in front.
+        let program = said.split(' ').find(|word| !word.contains('='));
+        let begins = program.is_some_and(|program| program == command.get_name() || program == "perfdb");
         match examples.last_mut() {
             Some(last) if last.ends_with('\\') => last.extend(["\n      ", said]),
             _ if begins => examples.push(format!("  {said}")),

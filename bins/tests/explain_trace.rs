@@ -219,3 +219,14 @@ fn cuts_that_cannot_be_are_refused() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn a_suffix_that_says_no_form_is_refused() -> TestResult {
+    let folder = TempDir::new()?;
+    let out = folder.path().join("out.xyz").display().to_string();
+    let trace = example("h100.json").display().to_string();
+    let stderr = refused("explain-trace", &[&trace, "-o", &out], 2)?;
+    assert!(stderr.contains("out.xyz: the suffix chooses the form: .json"), "{stderr}");
+    assert!(!Path::new(&out).exists());
+    Ok(())
+}

@@ -57,6 +57,10 @@ fn the_short_help_is_one_screen() -> Result<(), Box<dyn Error>> {
             for part in ["\nUsage: ", "\nExamples:\n", "\nOptions:\n", "\nGeneral options:\n"] {
                 assert!(text.contains(part), "{}: {part:?} in {text}", tool.name);
             }
+            let examples =
+                text.split("\nExamples:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+            let commands = examples.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).count();
+            assert_eq!(commands, 3, "{}: {text}", tool.name);
         }
     }
     Ok(())

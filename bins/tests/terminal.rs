@@ -193,9 +193,10 @@ fn no_progress_is_shown_to_those_who_want_none() -> TestResult {
 }
 
 /// What tools print by default about the shipped inputs.
-const SCREENS: [&str; 26] = [
+const SCREENS: [&str; 30] = [
     "audit-coverage first-database/database first-database/trace.json",
     "audit-coverage first-database/database first-database/trace.json --suggest 3",
+    "calibrate-database first-database/database --with first-database/database -o OUT",
     "check-database first-database/database",
     "check-density first-database/database",
     "check-trace gpu-traces/mi300x.json",
@@ -205,13 +206,16 @@ const SCREENS: [&str; 26] = [
     "compare-traces gpu-traces/shapes-a100.json gpu-traces/shapes-h100.json",
     "cut-forward-pass scenarios/qwen3_32b_decode/forward_pass.csv --list",
     "cut-trace gpu-traces/h100.json",
+    "database-from-trace gpu-traces/shapes-h100.json --database-path OUT",
     "diff-databases first-database/database demo-database/HOST_CPU/demo --workload first-database/trace.json",
     "evaluate-database first-database/database",
     "explain-prediction scenarios/deepseek_v3_prefill/trace.json scenarios/deepseek_v3_prefill/forward_pass.csv",
     "explain-prediction scenarios/qwen3_32b_decode/trace.json scenarios/qwen3_32b_decode/forward_pass.csv --data-dir scenarios",
     "explain-trace gpu-traces/h100.json",
+    "export-database first-database/database OUT",
     "forecast --model forecast/model --database-path forecast/tables/h100_sxm/vllm/1.0.0 --tp 1,2 --batch 1,16,64",
     "forecast --model forecast/model --database-path forecast/tables/h100_sxm/vllm/1.0.0 --tp 2 --batch 16",
+    "import-database --from aiconfigurator aiconfigurator --database-path OUT",
     "merge-databases first-database/database demo-database/HOST_CPU/demo --dry-run",
     "query-database first-database/database --from-trace first-database/trace.json",
     "query-database first-database/database --from-trace first-database/trace.json --compare",
@@ -222,19 +226,15 @@ const SCREENS: [&str; 26] = [
     "query-database first-database/database --list",
 ];
 
-/// Tools whose text is that of an original, byte for byte, and those that print a line about the files which they write.
-const WITHOUT_SCREEN: [&str; 19] = [
+/// Tools whose text is that of an original, byte for byte, and bundle-reports, which prints nothing on stdout.
+const WITHOUT_SCREEN: [&str; 15] = [
     "bundle-reports",
-    "calibrate-database",
     "compute-m6",
-    "database-from-trace",
-    "export-database",
     "fill-fia-runtime-metadata",
     "generate-comm-microbench",
     "generate-op-comparison",
     "generate-per-shape-comparison",
     "generate-shape-grid",
-    "import-database",
     "op-replay",
     "parse-kernel-details",
     "probe-dfc-constraints",
@@ -255,7 +255,9 @@ fn the_default_text_is_one_screen_that_begins_with_the_verdict() -> TestResult {
     let is_here = |line: &&&str| perfdb_tools::all_tools::find(&tool_of(line)).is_some();
     for line in SCREENS.iter().filter(is_here) {
         for columns in [80, 100] {
-            let Some(text) = shown(columns, &[], line)? else { return Ok(()) };
+            let folder = TempDir::new()?;
+            let line = line.replace("OUT", &folder.path().join("out").display().to_string());
+            let Some(text) = shown(columns, &[], &line)? else { return Ok(()) };
             let text = plain(&text);
             assert!(text.lines().count() <= 40, "{line}, {columns} columns: {} lines\n{text}", text.lines().count());
             let verdict = text.lines().next().unwrap_or_default();

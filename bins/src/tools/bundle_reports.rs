@@ -30,6 +30,7 @@ pub const TOOL: Tool = Tool {
 Examples:
   bundle-reports prediction.html shapes.html --output all.html
   bundle-reports *.html --output all.html --title 'Qwen3-32B, June'
+  bundle-reports before.html after.html --output - > both.html
 
 Exit status: 0 done, 1 failed, 2 wrong usage."
 )]

@@ -37,6 +37,7 @@ Examples:
   calibrate-database gpus/h100_sxm/vllm/0.24.0 --with mine \\
       -o gpus/h100_sxm/vllm/mine
   calibrate-database public --with mine --suggest 10
+  calibrate-database public --with mine -o own --top 20
 
 Exit status: 0 done, 1 failed (also when no row is of a public case), 2 wrong usage."
 )]

@@ -144,6 +144,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let outputs = arguments.output.iter().chain(&arguments.testlist).chain(&arguments.trace_out);
     let inputs = [Some(&arguments.trace), arguments.capture.as_ref(), arguments.devices.as_ref()];
     refuse_inputs(outputs.map(PathBuf::as_path), inputs.into_iter().flatten().map(PathBuf::as_path))?;
+    let is_unknown = |path: &&PathBuf| chosen.is_none() && path.extension().is_some() && Form::of(path).is_none();
+    if let Some(path) = arguments.output.iter().find(is_unknown) {
+        let forms = ".json, .csv, .md, .html, .parquet, .txt";
+        return Err(Failure::usage(&format!("--output: {}: the suffix chooses the form: {forms}", shown(path))));
+    }
     let form_of = |path: &PathBuf| chosen.or_else(|| Form::of(path)).unwrap_or(Form::Text);
     let files: Vec<(Form, &PathBuf)> = arguments.output.iter().map(|path| (form_of(path), path)).collect();
     let tables = files.iter().filter(|(form, _)| *form == Form::Parquet);

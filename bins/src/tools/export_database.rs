@@ -33,6 +33,8 @@ pub const TOOL: Tool = Tool {
     after_help = "\
 Examples:
   perfdb export-database db tables
+  perfdb export-database gpus parquet
+  perfdb export-database db --parquet tables
   duckdb -c \"select kernel_type, count(*) from
              read_parquet('tables/*.parquet', union_by_name=true) group by all\"
 

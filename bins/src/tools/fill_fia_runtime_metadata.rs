@@ -50,6 +50,8 @@ Examples:
   fill-fia-runtime-metadata db/FusedInferAttentionScore.csv fia.jsonl
   fill-fia-runtime-metadata db/FusedInferAttentionScore.csv fia.jsonl \\
       --output-path filled.csv
+  fill-fia-runtime-metadata db/FusedInferAttentionScore.csv fia.jsonl \\
+      --metadata-tag decode
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 

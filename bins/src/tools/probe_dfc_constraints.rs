@@ -56,6 +56,7 @@ const EXAMPLES: &str = "\
 Examples:
   probe-dfc-constraints --json probe.json
   probe-dfc-constraints --backend native --pause 0
+  probe-dfc-constraints --python ./venv/bin/python --json probe.json
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
