@@ -175,7 +175,7 @@ impl Answer {
         self.miss().map(|miss| miss.reason.meaning())
     }
 
-    /// The rows that come nearest, as dictionaries: file, line, inputs, duration_us and difference (empty where it fits).
+    /// The rows that come nearest, as dictionaries: file, line, input_shapes, duration_us and difference (empty where it fits).
     #[pyo3(signature = (count = 3))]
     fn nearest<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let found = py.detach(|| self.reader.nearest(&self.query, count));
