@@ -2,6 +2,10 @@
 
 /// A term and its meaning. A heading has the meaning of the longest term that it begins with.
 const TERMS: &[(&str, &str)] = &[
+    ("Agreement", "Whether the measured time is inside of the interval, or the intervals overlap."),
+    ("Deployment", "Devices that share each matrix, and batch."),
+    ("Forecast", "How much longer (+) or shorter the forecast is."),
+    ("in the file", "The time that the other file has."),
     ("Device", "The device that the step ran on."),
     ("Fail", "Beyond twice the tolerance."),
     ("Names", "The kernels of the layer, by name."),
