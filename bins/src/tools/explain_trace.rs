@@ -147,7 +147,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let is_unknown = |path: &&PathBuf| chosen.is_none() && path.extension().is_some() && Form::of(path).is_none();
     if let Some(path) = arguments.output.iter().find(is_unknown) {
         let forms = ".json, .csv, .md, .html, .parquet, .txt";
-        return Err(Failure::usage(&format!("--output: {}: the suffix chooses the form: {forms}", shown(path))));
+        return Err(Failure::usage(format!("--output: {}: the suffix chooses the form: {forms}", shown(path))));
     }
     let form_of = |path: &PathBuf| chosen.or_else(|| Form::of(path)).unwrap_or(Form::Text);
     let files: Vec<(Form, &PathBuf)> = arguments.output.iter().map(|path| (form_of(path), path)).collect();

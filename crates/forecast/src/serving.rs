@@ -214,6 +214,9 @@ pub struct Sweep {
     pub cache: Option<Scheme>,
 }
 
+/// A deployment, and its forecast or why there is none.
+pub type Forecasted = (Request, Result<Forecast, Error>);
+
 impl Sweep {
     /// Each deployment with its forecast.
     ///
@@ -224,7 +227,7 @@ impl Sweep {
         model: &Architecture,
         tables: &mut Tables,
         calibration: &Calibration,
-    ) -> Result<Vec<(Request, Result<Forecast, Error>)>, Error> {
+    ) -> Result<Vec<Forecasted>, Error> {
         let Sweep { input, output, cache, .. } = *self;
         let mut found = Vec::new();
         for tensor in &self.tensor {

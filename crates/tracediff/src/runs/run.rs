@@ -84,8 +84,11 @@ pub(crate) const SHAPES: char = ' ';
 /// The name of the row of the elapsed time.
 pub(crate) const ELAPSED: &str = "elapsed";
 
+/// A part of the time of a step.
+type Part = fn(&TimeParts) -> Picoseconds;
+
 /// Names of the parts, and which they are.
-const PARTS: [(&str, fn(&TimeParts) -> Picoseconds); 5] = [
+const PARTS: [(&str, Part); 5] = [
     ("compute", |parts| parts.compute),
     ("exposed communication", |parts| parts.exposed_communication),
     ("exposed copies", |parts| parts.exposed_copies),
