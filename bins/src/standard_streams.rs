@@ -58,7 +58,8 @@ const OUTPUTS: [&str; 21] = [
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 26] = [
+const INPUTS: [&str; 28] = [
+    "against",
     "baseline",
     "calibration",
     "capture",
@@ -73,6 +74,7 @@ const INPUTS: [&str; 26] = [
     "file",
     "from-trace",
     "jsonl-path",
+    "layers",
     "manifest",
     "pairs",
     "prof-trace",
