@@ -51,10 +51,10 @@ def test_the_guide_of_tables(tmp_path, monkeypatch):
 
 
 def test_the_guide_of_shards(tmp_path, monkeypatch):
-    names, skipped = run_guide("scale.md", 3, tmp_path, monkeypatch)
-    assert names.get("scenarios", 4) == 4
+    run_guide("scale.md", 2, tmp_path, monkeypatch)
     assert (tmp_path / "all.parquet").is_file()
-    skip_without(skipped)
+    duckdb = pytest.importorskip("duckdb")
+    assert duckdb.sql("select count(distinct scenario) from 'all.parquet'").fetchall() == [(4,)]
 
 
 @pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars", "pandas", "pyspark"])
