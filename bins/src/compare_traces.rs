@@ -1,5 +1,6 @@
 //! What `compare-traces` does between its command line and the library.
 
+mod outputs;
 mod pairs;
 mod parquet;
 mod plan;

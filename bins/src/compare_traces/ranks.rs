@@ -1,17 +1,18 @@
 //! Many ranks of one run, or of two.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use perfdb_files::parallel::{OrderedMap, states};
-use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_files::replace::refuse_inputs;
 use perfdb_report::ranks::{Sides, csv, json, text};
 use perfdb_tracediff::ranks::{Error, Rank, Ranks, find_traces, report};
 use perfdb_tracediff::{Format, LoadOptions};
 
+use super::outputs::Outputs;
 use super::plan::Common;
 use super::remedy::line_of_error;
 use super::workers::Workers;
-use crate::{Failure, Status, error_line, print, print_styled, progress};
+use crate::{Failure, Status, error_line, progress};
 
 /// The traces of ranks, as they were given.
 #[derive(Debug, Clone)]
@@ -20,19 +21,6 @@ pub enum RankTraces {
     One(Vec<PathBuf>),
     /// Of two runs.
     Two([Vec<PathBuf>; 2]),
-}
-
-/// What is done with them.
-#[derive(Debug)]
-pub(super) struct Outputs<'a> {
-    /// The result; stdout otherwise.
-    pub(super) result: Option<&'a Path>,
-    /// Its form.
-    pub(super) format: Format,
-    /// The result as JSON, besides.
-    pub(super) json: Option<&'a Path>,
-    /// The result as a table, besides.
-    pub(super) csv: Option<&'a Path>,
 }
 
 /// Finds who is late, with `jobs` traces read at the same time (`None`: half the cores).
@@ -51,8 +39,7 @@ pub(super) fn compare_ranks(
     };
     let found = sides.into_iter().map(|side| find_traces(side)).collect::<Result<Vec<_>, _>>()?;
     let registry = common.registry_file.as_deref();
-    let written = [outputs.result, outputs.json, outputs.csv].into_iter().flatten();
-    refuse_inputs(written, found.iter().flatten().map(PathBuf::as_path).chain(registry))?;
+    refuse_inputs(outputs.files(), found.iter().flatten().map(PathBuf::as_path).chain(registry))?;
     let mut reports = Vec::new();
     for paths in &found {
         reports.push(read(paths, common, jobs)?);
@@ -62,21 +49,11 @@ pub(super) fn compare_ranks(
         (Some(only), None) => Sides::One(Box::new(only)),
         (None, _) => return Ok(Status::Success),
     };
-    let result = match outputs.format {
+    outputs.write(|format| match format {
         Format::Json => json(&sides),
         Format::Csv => csv(&sides),
         Format::Text => text(&sides, common.show_all, common.layout),
-    };
-    let stage = |path: &Path, text: &str| Staged::with(path, text.as_bytes(), Parents::MustExist);
-    let files = [
-        outputs.json.map(|path| stage(path, &json(&sides))),
-        outputs.csv.map(|path| stage(path, &csv(&sides))),
-        outputs.result.map(|path| stage(path, &result)),
-    ];
-    commit(files.into_iter().flatten().collect::<Result<_, _>>()?)?;
-    if outputs.result.is_none() {
-        if outputs.format == Format::Text { print_styled(&result)? } else { print(&result)? }
-    }
+    })?;
     Ok(Status::Success)
 }
 

@@ -3,10 +3,11 @@
 use perfdb_tracediff::{Format, PairSettings, Registry, open_devices};
 use std::path::{Path, PathBuf};
 
+use super::outputs;
 use super::pairs::Pairs;
 use super::parquet::ParquetTable;
 use super::plan::Common;
-use super::ranks::{self, RankTraces, compare_ranks};
+use super::ranks::{RankTraces, compare_ranks};
 use super::runs::{self, RunTraces};
 use super::single::{Outputs, compare_one};
 use crate::shards::{GivenArguments, ShardArguments};
@@ -81,25 +82,18 @@ impl Request {
         if let Some(file) = &self.common.devices_file {
             self.common.devices = open_devices(file)?;
         }
-        let format = self.settings.format.unwrap_or(Format::Text);
+        let of_many = outputs::Outputs {
+            result: self.output.as_deref(),
+            format: self.settings.format.unwrap_or(Format::Text),
+            json: self.json.as_deref(),
+            csv: self.csv.as_deref(),
+        };
         if let Some(given) = &self.runs {
-            let outputs = runs::Outputs {
-                result: self.output.as_deref(),
-                format,
-                json: self.json.as_deref(),
-                csv: self.csv.as_deref(),
-            };
             let phase = self.settings.phase.unwrap_or_default();
-            return runs::compare(given, &self.common, phase, self.jobs, &outputs);
+            return runs::compare(given, &self.common, phase, self.jobs, &of_many);
         }
         if let Some(given) = &self.ranks {
-            let outputs = ranks::Outputs {
-                result: self.output.as_deref(),
-                format,
-                json: self.json.as_deref(),
-                csv: self.csv.as_deref(),
-            };
-            return compare_ranks(given, &self.common, self.jobs, &outputs);
+            return compare_ranks(given, &self.common, self.jobs, &of_many);
         }
         match (&self.list, self.traces.as_slice()) {
             (None, [first, second]) => {

@@ -1,20 +1,21 @@
 //! Runs before a change against runs after it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use perfdb_files::parallel::{OrderedMap, states};
-use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_files::replace::refuse_inputs;
 use perfdb_report::runs::{csv, json, markdown, text};
 use perfdb_tracediff::{
     Format, LoadOptions, PhaseFilter, Run, RunsOptions, Trace, compare_runs, find_runs, is_stored, stored_runs,
 };
 
+use super::outputs::Outputs;
 use super::plan::Common;
 use super::remedy::line_of_error;
 use super::workers::Workers;
 use crate::gate::Gate;
 use crate::one_output::markdown_is;
-use crate::{Failure, Status, print, print_note, print_styled, progress};
+use crate::{Failure, Status, print_note, progress};
 
 /// The runs of both sides, as they were given.
 #[derive(Debug, Clone, Default)]
@@ -27,19 +28,6 @@ pub struct RunTraces {
     pub after: Vec<PathBuf>,
     /// The gate: percent that the elapsed time must not be slower by.
     pub fail_slower: Option<f64>,
-}
-
-/// What is done with them.
-#[derive(Debug)]
-pub(super) struct Outputs<'a> {
-    /// The result; stdout otherwise.
-    pub(super) result: Option<&'a Path>,
-    /// Its form.
-    pub(super) format: Format,
-    /// The result as JSON, besides.
-    pub(super) json: Option<&'a Path>,
-    /// The result as a table, besides.
-    pub(super) csv: Option<&'a Path>,
 }
 
 /// Says whether the change made it slower, with `jobs` traces read at the same time (`None`: one).
@@ -63,7 +51,7 @@ pub(super) fn compare(
     }
     let [before, after] = find_runs([&given.before, &given.after])?;
     let inputs = before.iter().chain(&after).chain(&given.baseline).chain(&common.registry_file).map(PathBuf::as_path);
-    refuse_inputs([outputs.result, outputs.json, outputs.csv].into_iter().flatten(), inputs)?;
+    refuse_inputs(outputs.files(), inputs)?;
     let mut runs_before = given.baseline.as_deref().map(stored_runs).transpose()?.unwrap_or_default();
     let read = read(&before, &after, common, phase, jobs)?;
     let mut runs_after = Vec::new();
@@ -73,21 +61,11 @@ pub(super) fn compare(
     let options = RunsOptions { run_variation: common.run_variation, fail_slower: given.fail_slower };
     let report = compare_runs(runs_before, runs_after, &options);
     markdown_is(markdown(&report));
-    let result = match outputs.format {
+    outputs.write(|format| match format {
         Format::Json => json(&report),
         Format::Csv => csv(&report),
         Format::Text => text(&report, common.show_all, common.layout),
-    };
-    let stage = |path: &Path, text: &str| Staged::with(path, text.as_bytes(), Parents::MustExist);
-    let files = [
-        outputs.json.map(|path| stage(path, &json(&report))),
-        outputs.csv.map(|path| stage(path, &csv(&report))),
-        outputs.result.map(|path| stage(path, &result)),
-    ];
-    commit(files.into_iter().flatten().collect::<Result<_, _>>()?)?;
-    if outputs.result.is_none() {
-        if outputs.format == Format::Text { print_styled(&result)? } else { print(&result)? }
-    }
+    })?;
     let Some(limit) = given.fail_slower else { return Ok(Status::Success) };
     let mut gate = Gate::of_percent(limit);
     match report.slower_at_least() {
