@@ -98,7 +98,8 @@ fn with_options(error: Error) -> Failure {
             "--vllm-version {name} names a whole directory; leave out --torch-version and --cann-version"
         )),
         Error::UnknownVersions { .. } => {
-            Failure::lines(vec![format!("{}; give --database-path or the version flags", crate::error_line(&error))])
+            let how = "give the database folder (--database-path DIR) or the version flags";
+            Failure::lines(vec![format!("{how}: {}", crate::error_line(&error))])
         }
         error => error.into(),
     }
@@ -159,7 +160,7 @@ mod tests {
         );
         assert_eq!(
             text(Error::UnknownVersions { missing: vec!["PyTorch", "CANN"] }),
-            "could not determine runtime version(s): PyTorch, CANN; give --database-path or the version flags"
+            "give the database folder (--database-path DIR) or the version flags: could not determine runtime version(s): PyTorch, CANN"
         );
     }
 }

@@ -11,8 +11,13 @@ use std::path::{Path, PathBuf};
 const NAMED: usize = 5;
 const LOOKED_INTO: usize = 2000;
 
-/// Refuses a folder without tables and without a mapping. What is not a folder is left to its readers.
+/// Refuses a folder that is not there, and one without tables and without a mapping. A file is left to its readers.
 pub(crate) fn refuse_other(directory: &Path) -> Result<(), Failure> {
+    if let Err(error) = std::fs::metadata(directory)
+        && error.kind() == std::io::ErrorKind::NotFound
+    {
+        return Err(Failure::lines(vec![format!("{}: {error}", shown(directory))]));
+    }
     match directory.is_dir() && !is_database(directory) {
         true => Err(refusal(directory, "neither a table (*.csv) nor op_mapping.yaml is in it")),
         false => Ok(()),

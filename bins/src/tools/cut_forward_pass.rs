@@ -84,8 +84,11 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
     let mut written = Vec::new();
     if let (Some(choice), Some(output)) = (arguments.pass, &arguments.output) {
         let none = || {
-            let count = cut.passes().len();
-            Failure::lines(vec![format!("{}: this pass does not exist, the file has {count}", profile.display())])
+            let there_are = match cut.passes().len() {
+                1 => "there is pass 1 alone".to_owned(),
+                count => format!("there are passes 1 to {count}"),
+            };
+            Failure::lines(vec![format!("{}: this pass does not exist: {there_are}", profile.display())])
         };
         let mut outs = Vec::new();
         for pass in cut.choose(choice).ok_or_else(none)? {

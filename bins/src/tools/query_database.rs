@@ -73,7 +73,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     nearest: usize,
 
-    /// Show at most N answers, or differences [default: all; 25 calls of a trace]
+    /// Show at most N answers, differences or names [default: all; 25 calls of a trace; a screen of names]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
@@ -200,7 +200,7 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     version::warn_of_collectives(&database, &directory);
     let layout = arguments.terminal.layout();
     if arguments.question.list {
-        list(&database, &arguments.question.words, layout)?;
+        list(&database, &arguments.question.words, arguments.limit, layout)?;
         if database.kernel_types().is_empty() {
             warn_without_tables(&directory);
         }

@@ -49,7 +49,7 @@ pub enum Error {
         columns: Vec<&'static str>,
     },
     /// A trace does not say which process is the profiling model's.
-    #[error("{}: cannot tell the PID of the profiling model: no process_name with \"profiling\" or \"empirical\", and {}", path.display(), found_pids(pids))]
+    #[error("{}: no process of the profiling model: no process_name holds \"profiling\" or \"empirical\", and {}", path.display(), found_pids(pids))]
     NoProcess {
         /// The trace.
         path: PathBuf,

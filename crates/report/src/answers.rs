@@ -139,15 +139,7 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
     let answer = match &answered.answer {
         Ok(answer) => answer,
         Err(miss) => {
-            // The code of the reason is in the JSON.
-            let about = match &miss.detail {
-                Some(detail) if miss.is_unreadable() => format!(" ({})", one_line(detail)),
-                _ => {
-                    let text = one_line(&miss.to_string());
-                    text.split_once(':').map_or_else(String::new, |(_, about)| format!(" ({about})"))
-                }
-            };
-            return layout.wrapped_lines(&format!("{name}: not found: {}{about}\n", miss.reason.meaning()));
+            return layout.wrapped_lines(&format!("{name}: not found: {}\n", why(miss)));
         }
     };
     let us = microseconds(answer.duration_us, answered.interval_us).replacen('(', "µs (90 % interval ", 1);
@@ -159,6 +151,22 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
     basis.extend(answer.rule.map(|rule| format!("rule {rule}")));
     basis.push(format!("confidence {:.2}", answer.confidence));
     layout.wrapped_lines(&format!("{name}: {us}, {}\n  {}\n", origin(answer), basis.join(", ")))
+}
+
+/// Why there is no answer, in words: the code of the reason is in the JSON.
+fn why(miss: &Miss) -> String {
+    let meaning = miss.reason.meaning();
+    let text = one_line(&miss.to_string());
+    match (&miss.detail, text.split_once(':')) {
+        (Some(detail), _) if miss.is_unreadable() => format!("{meaning} ({})", one_line(detail)),
+        (_, Some((_, about))) => format!("{meaning} ({about})"),
+        _ => meaning.to_owned(),
+    }
+}
+
+/// Where an answer is from, in one word. A row of another data type is an estimate, so it is not called measured.
+fn source_name(answer: &Answer) -> &'static str {
+    if answer.rule == Some("other_type") { "OTHER TYPE" } else { answer.source.name() }
 }
 
 /// How an answer comes from the measured rows.
@@ -201,7 +209,7 @@ pub fn table(answers: &[Answered], layout: Layout) -> String {
             Ok(answer) => [
                 name.into(),
                 answered.microseconds(answer).into(),
-                answer.source.name().into(),
+                source_name(answer).into(),
                 format!("{:.2}", answer.confidence).into(),
                 dash(&answer.kernel_type().unwrap_or_default()),
                 dash(answer.rule.unwrap_or_default()),
@@ -248,9 +256,7 @@ pub struct Details {
 
 /// Why there is no answer.
 pub fn reason(name: &str, miss: &Miss, layout: Layout) -> String {
-    let code = one_line(&miss.to_string());
-    let text = format!("\nno answer to {}: {} ({code})\n", one_line(name), miss.reason.meaning());
-    layout.wrapped_lines(&text)
+    layout.wrapped_lines(&format!("\nno answer to {}: {}\n", one_line(name), why(miss)))
 }
 
 /// How an answer was found, and the nearest rows.

@@ -206,13 +206,30 @@ fn unanswered(workload: &WorkloadAudit, worst: usize, layout: Layout) -> String 
     let mut out = format!("\n{}: calls that no rows answer\n", one_line(&workload.name));
     for one in asked.iter().take(worst) {
         let time = one.duration_us().map_or("unknown time".to_owned(), |us| time(us * one.question.calls as f64));
-        let why = one.finding.reason.as_ref().map(|(code, words)| format!(": {words} ({})", one_line(code)));
+        let why = one.finding.reason.as_ref().map(|reason| format!(": {}", why(reason)));
         let (standing, name) = (one.finding.standing, call(&one.question));
         let calls = one.question.calls;
         let line = format!("{standing} {name}, {calls} × ({time}){}", why.unwrap_or_default());
         out += &format!("  {}\n", layout.wrapped(&line, 2));
     }
     out + &more(asked.len(), worst, "calls")
+}
+
+/// A reason in words. What it is about stays: the kernels, or what follows the code, which is in the JSON.
+fn why((code, words): &(String, &'static str)) -> String {
+    let is_code =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit());
+    let about = match code.split_once(':') {
+        Some((_, about)) => about.to_owned(),
+        None if is_code(code) => return (*words).to_owned(),
+        None => {
+            let mut kernels: Vec<&str> = code.split(',').collect();
+            let mut seen = std::collections::HashSet::new();
+            kernels.retain(|kernel| seen.insert(*kernel));
+            kernels.join(", ")
+        }
+    };
+    format!("{words} ({})", one_line(&about))
 }
 
 /// The name of a call with its shapes and data types.

@@ -1,6 +1,6 @@
 //! The passes of a profile: a list for people, and one for programs.
 
-use perfdb_compare::cut::{Cut, Pass};
+use perfdb_compare::cut::{Cut, CutMethod, Pass};
 use perfdb_pycompat::format::{fixed, pad_left};
 use serde::Serialize;
 
@@ -13,7 +13,10 @@ pub fn list(cut: &Cut) -> String {
     };
     let count = cut.passes().len();
     let passes = if count == 1 { "pass" } else { "passes" };
-    let mut out = format!("{count} {passes}, found by {}\n", cut.method().text());
+    let mut out = match cut.method() {
+        CutMethod::OnePass => format!("{count} {passes}: nothing repeats in this file\n"),
+        method => format!("{count} {passes}, found by {}\n", method.text()),
+    };
     out += &line(["pass", "first row", "kernels", "us", "elapsed us", "layers"], "phase");
     for (at, pass) in cut.passes().iter().enumerate() {
         let phase = format!("{}{}", pass.phase.name(), if pass.partial { " (partial)" } else { "" });
@@ -34,7 +37,7 @@ pub fn list(cut: &Cut) -> String {
 #[derive(Serialize)]
 struct Document<'c> {
     format_version: u32,
-    method: perfdb_compare::cut::CutMethod,
+    method: CutMethod,
     passes: Vec<Numbered<'c>>,
 }
 

@@ -13,15 +13,19 @@ pub(super) struct KnownNames {
 /// How many names are offered.
 const MOST: usize = 3;
 
+/// What a query without inputs lacks.
+const NO_INPUTS: &str = "no inputs are given: name each tensor, such as 16,5120:bf16";
+
 impl KnownNames {
     pub(super) fn of(database: &Database) -> KnownNames {
         KnownNames { operators: database.operators(), tables: database.kernel_types() }
     }
 
-    /// What is meant by a query of a name that is unknown; `None` where the name is known.
+    /// What is meant by a query of a name that is unknown, or without inputs; `None` where both are there.
     pub(super) fn hint(&self, query: &Query) -> Option<String> {
         let name = query.name();
-        if query.is_of_kernel() { self.of_kernel(name) } else { self.of_operator(name) }
+        let of_name = if query.is_of_kernel() { self.of_kernel(name) } else { self.of_operator(name) };
+        of_name.or_else(|| query.input_shapes().is_empty().then(|| NO_INPUTS.to_owned()))
     }
 
     fn of_kernel(&self, name: &str) -> Option<String> {
@@ -88,19 +92,21 @@ mod tests {
             ("aten.mm", "did you mean aten.mm.default?"),
             ("aten::mm", "did you mean aten.mm.default?"),
             ("matmulv2", "MatMulV2 is a table: use --kernel MatMulV2"),
+            ("aten.mm.default", NO_INPUTS),
             ("aten.mm.defualt", "did you mean aten.mm.default?"),
             ("MatMul", "did you mean --kernel MatMulV2?"),
             ("zzz", "--list shows what is here (operators: 3, tables: 2)"),
         ] {
             assert_eq!(names.hint(&Query::operator(operator)).as_deref(), Some(hint), "{operator}");
         }
-        assert_eq!(names.hint(&Query::operator("torch.ops.aten.mm.default")), None);
+        let tensor = || perfdb_query::Tensor::new([16, 16], perfdb_query::DType::BFloat16);
+        assert_eq!(names.hint(&Query::operator("torch.ops.aten.mm.default").input(tensor())), None);
         for (kernel, hint) in [
             ("matmulv2", Some("did you mean --kernel MatMulV2?")),
             ("aten.mm.default", Some("aten.mm.default is an operator: leave out --kernel")),
             ("MatMulV2", None),
         ] {
-            assert_eq!(names.hint(&Query::kernel(kernel)).as_deref(), hint, "{kernel}");
+            assert_eq!(names.hint(&Query::kernel(kernel).input(tensor())).as_deref(), hint, "{kernel}");
         }
     }
 }

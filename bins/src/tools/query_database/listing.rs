@@ -2,18 +2,20 @@
 
 use crate::{Failure, print_escaped, print_styled, warn};
 use perfdb_query::Database;
-use perfdb_report::layout::{Cell, Column, Layout, Table};
+use perfdb_report::layout::{Cell, Column, Layout, Table, more};
+use perfdb_report::screen::LINES;
 
-/// Prints tables and operators whose names hold one of the words, or all of them where none is given.
-pub(super) fn list(database: &Database, words: &[String], layout: Layout) -> Result<(), Failure> {
+/// Prints tables and operators whose names hold one of the words, or all of them where none is given: as many of each as fit on a
+/// screen, unless `limit` says how many.
+pub(super) fn list(database: &Database, words: &[String], limit: Option<usize>, layout: Layout) -> Result<(), Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let is_wanted = |names: &[&str]| {
         words.is_empty() || names.iter().any(|name| words.iter().any(|word| name.to_lowercase().contains(word)))
     };
     let operators: Vec<(String, String)> =
         database.operators().into_iter().map(|name| (name.clone(), database.kernels_of(&name).join(" "))).collect();
-    let mut tables = Table::new([Column::name("kernel (--kernel)"), Column::number("rows")]);
-    let (mut table_count, mut row_count) = (0, 0);
+    let mut tables: Vec<[String; 2]> = Vec::new();
+    let mut row_count = 0;
     // The tables of the operators that are wanted are wanted too.
     let is_of_wanted = |kernel: &str| {
         let mut wanted = operators.iter().filter(|(name, _)| is_wanted(&[name]));
@@ -30,20 +32,54 @@ pub(super) fn list(database: &Database, words: &[String], layout: Layout) -> Res
                 0
             }
         };
-        (table_count, row_count) = (table_count + 1, row_count + rows);
-        tables.push([Cell::from(&*kernel), rows.to_string().into()]);
+        row_count += rows;
+        tables.push([kernel.to_string(), rows.to_string()]);
     }
-    let mut mapped = Table::new([Column::name("operator"), Column::name("kernels")]);
-    let mut operator_count = 0;
-    for (name, kernels) in operators.iter().filter(|(name, kernels)| is_wanted(&[name, kernels])) {
-        operator_count += 1;
-        mapped.push([Cell::from(name.as_str()), Cell::from(if kernels.is_empty() { "-" } else { kernels })]);
-    }
+    let mapped: Vec<[String; 2]> = operators
+        .into_iter()
+        .filter(|(name, kernels)| is_wanted(&[name, kernels]))
+        .map(|(name, kernels)| [name, if kernels.is_empty() { "-".to_owned() } else { kernels }])
+        .collect();
+    let (table_count, operator_count) = (tables.len(), mapped.len());
     print_escaped(&format!("tables: {table_count}, measured rows: {row_count}, operators: {operator_count}\n"))?;
-    for (count, table) in [(table_count, tables), (operator_count, mapped)] {
-        if count > 0 {
-            print_styled(&format!("\n{}", table.text(layout)))?;
+    let room = limit.map_or_else(|| room([table_count, operator_count]), |limit| [limit; 2]);
+    let tables = (tables, [Column::name("kernel (--kernel)"), Column::number("rows")], room[0], "tables");
+    let mapped = (mapped, [Column::name("operator"), Column::name("kernels")], room[1], "operators");
+    for (rows, columns, most, what) in [tables, mapped] {
+        if rows.is_empty() {
+            continue;
         }
+        let count = rows.len();
+        let mut table = Table::new(columns);
+        rows.into_iter().take(most).for_each(|row| table.push(row.map(Cell::from)));
+        let left = more(count, most, &format!("{what} (--limit shows them, words choose by name)"));
+        print_styled(&format!("\n{}{left}", table.text(layout)))?;
     }
     Ok(())
+}
+
+/// How many tables and operators fit on a screen together: either may take what the other leaves.
+fn room([tables, operators]: [usize; 2]) -> [usize; 2] {
+    // The first line, and an empty line, a heading and the line of what is left out for both.
+    let rows = LINES - 7;
+    if tables + operators <= rows {
+        return [tables, operators];
+    }
+    let half = rows / 2;
+    let of_operators = operators.min(half.max(rows - tables.min(rows)));
+    [tables.min(rows - of_operators), of_operators]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_takes_the_screen_that_there_is() {
+        for (counts, expected) in
+            [([3, 4], [3, 4]), ([47, 143], [17, 16]), ([2, 143], [2, 31]), ([143, 2], [31, 2]), ([33, 0], [33, 0])]
+        {
+            assert_eq!(room(counts), expected, "{counts:?}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Durations with their intervals, with as many digits as the interval bears.
 
+use perfdb_pycompat::format::fixed_grouped;
+
 /// A duration in microseconds: three decimals where it was measured, else as its interval bears, which stands behind it.
 pub(super) fn microseconds(us: f64, interval_us: Option<[f64; 2]>) -> String {
     let Some([low, high]) = interval_us.filter(|[low, high]| low <= high && (high - low).is_finite()) else {
@@ -7,6 +9,19 @@ pub(super) fn microseconds(us: f64, interval_us: Option<[f64; 2]>) -> String {
     };
     let digits = Digits::of((high - low) / 2.0);
     format!("{} ({}–{})", digits.text(us), digits.text(low), digits.text(high))
+}
+
+/// A sum of microseconds, grouped by thousands: one decimal where all of it was measured, else as its interval bears; and the interval's ends.
+pub(super) fn total(us: f64, interval_us: Option<[f64; 2]>) -> [String; 2] {
+    let Some([low, high]) = interval_us.filter(|[low, high]| low <= high && (high - low).is_finite()) else {
+        return [fixed_grouped(us, 1), String::new()];
+    };
+    let digits = Digits::of((high - low) / 2.0);
+    let text = |number: f64| match digits {
+        Digits::Decimals(count) => fixed_grouped(number, count.min(1)),
+        Digits::Multiples(of) => fixed_grouped((number / of).round() * of, 0),
+    };
+    [text(us), format!("{}–{}", text(low), text(high))]
 }
 
 /// How a number is rounded.
@@ -54,6 +69,18 @@ mod tests {
             (5.0, Some([f64::NAN, 6.0]), "5.000"),
         ] {
             assert_eq!(microseconds(us, interval), expected, "{us}");
+        }
+    }
+
+    #[test]
+    fn totals_follow_their_interval_too() {
+        for (us, interval, expected) in [
+            (25509.6, None, ["25,509.6", ""]),
+            (25509.6, Some([16401.6, 44596.0]), ["26,000", "16,000–45,000"]),
+            (1445.6, Some([1390.0, 1500.0]), ["1,446", "1,390–1,500"]),
+            (92.34, Some([92.3, 92.4]), ["92.3", "92.3–92.4"]),
+        ] {
+            assert_eq!(total(us, interval), expected.map(str::to_owned), "{us}");
         }
     }
 }

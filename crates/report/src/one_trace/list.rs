@@ -13,6 +13,7 @@ pub fn steps(one: &OneTrace) -> String {
     let count = one.steps.len();
     let mut out = vec![match one.step_count {
         0 => format!("no steps; {:.3} ms of the whole trace", one.per_step_ms),
+        1 => format!("1 step on {} of {:.3} ms", devices_of(one), one.per_step_ms),
         steps => format!("{steps} steps on {} of {:.3} ms each (mean)", devices_of(one), one.per_step_ms),
     }];
     if one.step_count > 0 {
