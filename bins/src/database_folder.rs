@@ -3,6 +3,7 @@
 use crate::{Failure, warn};
 use perfdb_files::escape::shown;
 use perfdb_files::paths::within;
+use perfdb_query::Database;
 use perfdb_store::directory::tables_in;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,14 @@ pub(crate) fn refuse_target(directory: &Path) -> Result<(), Failure> {
 /// A database that has no tables, with those below it.
 pub(crate) fn warn_without_tables(directory: &Path) {
     warn(&format!("{}: no table (*.csv) is in this database{}", shown(directory), hint_of_others(directory)));
+}
+
+/// A database that was copied without the folder of its collectives.
+pub(crate) fn warn_without_collectives(database: &Database, directory: &Path) {
+    if let Some(folder) = database.missing_collectives() {
+        let [directory, folder] = [directory, &folder].map(shown);
+        warn(&format!("{directory}: the folder of its collectives is missing, so none has a duration: {folder}"));
+    }
 }
 
 fn refusal(directory: &Path, reason: &str) -> Failure {

@@ -33,6 +33,7 @@ const TRACE: &[Input] = &[required("trace", "TRACE")];
 const PROFILE: &[Input] = &[required("profiling-path", "PATH"), optional("database-path", "DIR")];
 const RUNTIME_VALUES: &[Input] = &[required("csv-path", "TABLE"), required("jsonl-path", "JSONL")];
 const COLLECTIVES: &[Input] = &[required("csv-dir", "DIR")];
+const MODEL: &[Input] = &[optional("model", "CONFIG"), optional("database-path", "DIR")];
 const OPTIONAL_PAIR: &[Input] = &[optional("tc-trace", "TRACE"), optional("prof-trace", "PASS")];
 
 /// The inputs of a tool that need no name, in order.
@@ -43,6 +44,7 @@ pub(crate) fn inputs(tool: &str) -> &'static [Input] {
         "audit-coverage" => AUDIT,
         "compute-m6" | "generate-per-shape-comparison" => PAIR,
         "explain-prediction" | "generate-op-comparison" => OPTIONAL_PAIR,
+        "forecast" => MODEL,
         "trace-to-csv" => TRACE,
         "parse-kernel-details" => PROFILE,
         "fill-fia-runtime-metadata" => RUNTIME_VALUES,

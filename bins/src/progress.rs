@@ -168,7 +168,8 @@ pub(crate) fn watch_reading() -> Option<Watch> {
             let total = reading.map_or(0, |reading| reading.bytes).max(opened_bytes);
             // How much comes from a pipe, nobody knows.
             let known = (opened_bytes >= read_bytes).then_some(total);
-            let bar = shown.get_or_insert_with(|| of_bytes("reading", known));
+            let label = reading.map_or("reading", |reading| reading.label);
+            let bar = shown.get_or_insert_with(|| of_bytes(label, known));
             if bar.length().is_some() {
                 bar.set_length(total.max(read_bytes));
             }

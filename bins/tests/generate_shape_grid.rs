@@ -104,6 +104,17 @@ fn a_seed_that_was_not_given_is_told_and_draws_the_same_again() {
 }
 
 #[test]
+fn a_run_without_limits_says_beforehand_what_comes() {
+    let folder = database();
+    let note = "note: without --rows and --target-models up to 1000 rows are appended to each table, drawn from all shapes that the \
+                   rules know; --dry-run counts them\n";
+    let stderr = |options: &[&str]| text(&run(&folder, &[&["--database-path", "db"], options].concat()).stderr);
+    assert!(!stderr(&["--dry-run"]).contains("without --rows"));
+    assert!(stderr(&[]).starts_with(note), "{}", stderr(&[]));
+    assert!(!stderr(&["--rows", "5"]).contains("without --rows"));
+}
+
+#[test]
 fn the_report_for_programs_is_written_with_the_tables_or_not_at_all() {
     let folder = database();
     let output = run(&folder, &["--database-path", "db", "--rows", "0", "--json", "missing/report.json"]);

@@ -179,7 +179,10 @@ fn nothing_to_check_fails_where_that_is_asked_for() -> TestResult {
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains("warning: empty: no table has a row to compare"), "{}", ran.stderr);
     let ran = run(&folder, "validate-comm-alignment --csv-dir empty --fail-empty")?;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(3), "limit: empty: no table has a row to compare\n"));
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(3), "limit: empty: no table has a row to compare (limit at least 1)\n")
+    );
     // A row that is compared is enough, and one that fails keeps its own status.
     let ran = run(&folder, "validate-comm-alignment --csv-dir DATA/first-database/hccl/v8.5 --fail-empty")?;
     assert_eq!(ran.code, Some(1));
@@ -289,6 +292,11 @@ fn inputs_stand_beside_their_flags() -> TestResult {
         (format!("evaluate-database {database} -q"), format!("evaluate-database --database-path {database} -q")),
         (format!("trace-to-csv {trace}"), format!("trace-to-csv --trace {trace}")),
         (
+            "forecast DATA/forecast/model DATA/forecast/tables/h100_sxm/vllm/1.0.0 --batch 16".to_owned(),
+            "forecast --model DATA/forecast/model --database-path DATA/forecast/tables/h100_sxm/vllm/1.0.0 --batch 16"
+                .to_owned(),
+        ),
+        (
             format!("audit-coverage {database} DATA/first-database/trace.json"),
             format!("audit-coverage --database-path {database} --from-trace DATA/first-database/trace.json"),
         ),
@@ -316,7 +324,7 @@ fn an_unknown_option_names_the_one_that_is_meant() -> TestResult {
     let folder = TempDir::new()?;
     for (line, meant) in [
         ("explain-prediction a.json b.csv --out x.html", "--output"),
-        ("compute-m6 a.json b.csv --output x.json", "--json-output"),
+        ("compute-m6 a.json b.csv --tc_trace x.json", "--tc-trace"),
         ("check-database --db x", "--database-path"),
         ("explain-prediction a.json b.csv --database-path x", "--data-dir"),
         ("query-database x --kernel K --shapes 16,16", "--input-shapes"),
@@ -335,7 +343,13 @@ fn an_unknown_option_names_the_one_that_is_meant() -> TestResult {
 fn a_file_of_another_kind_is_named() -> TestResult {
     let folder = TempDir::new()?;
     let (trace, gpu) = ("DATA/scenarios/qwen3_32b_decode/trace.json", "DATA/gpu-traces/h100.json");
+    let kernel = r#"{"ph": "X", "name": "MatMulV2", "pid": 1, "tid": 2, "ts": "1.5", "dur": 1, "args": {"Task Type": "AI_CORE", "Stream Id": 2}}"#;
+    fs::write(folder.path().join("trace_view.json"), format!("[{kernel}]"))?;
     for (line, part) in [
+        (
+            format!("explain-prediction trace_view.json {PASS}"),
+            "; this is an Ascend timeline (explain-trace, compare-traces and ",
+        ),
         (format!("compute-m6 {PASS} {trace}"), "; the two inputs are swapped: compute-m6 "),
         (format!("explain-prediction {PASS} {trace}"), "; the two inputs are swapped: explain-prediction "),
         (
@@ -390,5 +404,49 @@ fn scenarios_lead_from_their_file_and_then_from_here() -> TestResult {
         ran.stderr
     );
     assert!(!folder.path().join("results").exists());
+    // The same of a list of pairs.
+    fs::copy(testdata().join("gpu-traces/h100.json"), lists.join("a.json"))?;
+    fs::copy(testdata().join("gpu-traces/mi300x.json"), folder.path().join("b.json"))?;
+    fs::write(lists.join("pairs.yaml"), "pairs: [{trace1: a.json, trace2: b.json}]")?;
+    let ran = run(&folder, "compare-traces --pairs lists/pairs.yaml --output-dir out")?;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: lists/pairs.yaml: b.json: relative to the current folder, "), "{}", ran.stderr);
+    Ok(())
+}
+
+/// A folder that was copied without the collectives that its mapping refers to; a whole copy has them.
+#[test]
+fn a_copy_without_its_collectives_is_named_by_every_tool() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::create_dir(folder.path().join("copy"))?;
+    for name in ["MatMulV2.csv", "SwiGlu.csv", "op_mapping.yaml"] {
+        fs::copy(testdata().join("first-database/database").join(name), folder.path().join("copy").join(name))?;
+    }
+    // Other errors are more, and come later.
+    fs::write(folder.path().join("copy/A.csv"), "Input Shapes,Average Duration(us)\nx,1\ny,1\n")?;
+    let checked = run(&folder, "check-database copy")?;
+    let first = checked.stdout.lines().nth(2).unwrap_or_default();
+    assert!(first.contains("communication_data_ref: ../hccl/ does not exist"), "{}", checked.stdout);
+    fs::remove_file(folder.path().join("copy/A.csv"))?;
+    let trace = "DATA/first-database/trace.json";
+    let warning = "warning: copy: the folder of its collectives is missing, so none has a duration: ";
+    for line in [
+        "query-database copy --list".to_owned(),
+        format!("audit-coverage copy {trace}"),
+        format!("explain-prediction {TRACE} {PASS} --data-dir copy"),
+        "export-database copy tables".to_owned(),
+    ] {
+        let ran = run(&folder, &line)?;
+        assert!(ran.stderr.contains(warning.trim_end_matches(", so none has a duration: ")), "{line}: {}", ran.stderr);
+        assert!(line.starts_with("export") || ran.stderr.contains(warning), "{line}: {}", ran.stderr);
+    }
+    fs::create_dir(folder.path().join("hccl"))?;
+    let table = "hcom_allReduce_.csv";
+    fs::copy(testdata().join("first-database/hccl/v8.5").join(table), folder.path().join("hccl").join(table))?;
+    fs::create_dir(folder.path().join("whole"))?;
+    let merged = run(&folder, "merge-databases whole copy")?;
+    assert_eq!(merged.code, Some(0), "{}", merged.stderr);
+    fs::remove_dir_all(folder.path().join("hccl"))?;
+    assert_eq!(run(&folder, "query-database whole --list")?.stderr, "");
     Ok(())
 }

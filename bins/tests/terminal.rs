@@ -120,34 +120,45 @@ fn a_wide_line_has_whole_names_and_a_pipe_what_files_have() -> TestResult {
 fn progress_is_shown_while_a_tool_waits_for_its_input() -> TestResult {
     let pass = testdata().join("scenarios/qwen3_32b_decode/forward_pass.csv");
     let pass = pass.display();
-    for line in [
-        format!("compute-m6 --tc-trace slow --prof-trace {pass}"),
-        format!("generate-per-shape-comparison --tc-trace slow --prof-trace {pass} --output o.csv"),
-        format!(
-            "generate-op-comparison --data-dir {0} --tc-trace slow --prof-trace {pass} --output o.json",
-            testdata().join("scenarios").display()
+    let predicted = "scenarios/qwen3_32b_decode/trace.json";
+    let gpu = testdata().join("gpu-traces/h100.json");
+    for (trace, shown, line) in [
+        ("gpu-traces/h100.json", "traces ", format!("compare-traces slow {}", gpu.display())),
+        (predicted, "reading", format!("compute-m6 --tc-trace slow --prof-trace {pass}")),
+        (
+            predicted,
+            "reading",
+            format!("generate-per-shape-comparison --tc-trace slow --prof-trace {pass} --output o.csv"),
         ),
-        format!("explain-prediction --tc-trace slow --prof-trace {pass}"),
-        "trace-to-csv --trace slow --output o.csv".to_owned(),
+        (
+            predicted,
+            "reading",
+            format!(
+                "generate-op-comparison --data-dir {0} --tc-trace slow --prof-trace {pass} --output o.json",
+                testdata().join("scenarios").display()
+            ),
+        ),
+        (predicted, "reading", format!("explain-prediction --tc-trace slow --prof-trace {pass}")),
+        (predicted, "reading", "trace-to-csv --trace slow --output o.csv".to_owned()),
     ] {
         let folder = TempDir::new()?;
         let slow = folder.path().join("slow");
         let made = Command::new("mkfifo").arg(&slow).status()?;
         assert!(made.success());
         let Some(mut child) = start(folder.path(), 100, &[], &line)? else { return Ok(()) };
-        let trace = fs::read(testdata().join("scenarios/qwen3_32b_decode/trace.json"))?;
+        let trace = fs::read(testdata().join(trace))?;
         let (first, rest) = trace.split_at(trace.len() / 2);
         let mut pipe = fs::OpenOptions::new().write(true).open(&slow)?;
         pipe.write_all(first)?;
         let mut output = BufReader::new(child.stdout.take().ok_or("the terminal's output")?);
         let mut seen = Vec::new();
-        // The rest comes when the progress has been seen, and not before.
-        while !String::from_utf8_lossy(&seen).contains("/s") {
+        // The rest comes when the progress has been seen, and not before: bytes, not files.
+        while !String::from_utf8_lossy(&seen).contains("KiB") {
             let mut byte = [0];
             assert_eq!(output.read(&mut byte)?, 1, "{line}: it ended: {}", String::from_utf8_lossy(&seen));
             seen.extend(byte);
         }
-        assert!(String::from_utf8_lossy(&seen).contains("reading"), "{line}");
+        assert!(String::from_utf8_lossy(&seen).contains(shown), "{line}");
         pipe.write_all(rest)?;
         drop(pipe);
         output.read_to_end(&mut seen)?;

@@ -48,9 +48,36 @@ fn main() -> std::process::ExitCode {
         Trial::test("differences are found", || differences_are_found(bins).map_err(Failed::from)),
         Trial::test("links lead somewhere", move || none(links::broken(&bins.join(".."))?)),
         Trial::test("texts are in plain words (testdata/words)", move || none(words::found(&bins.join(".."))?)),
+        Trial::test("README leads each audience to its first command", move || {
+            none(without_command(&bins.join(".."))?)
+        }),
         Trial::test("all pages are in docs/SUMMARY.md", move || none(links::unlisted(&bins.join(".."))?)),
     ];
     libtest_mimic::run(&arguments, trials.chain(own).collect()).exit_code()
+}
+
+/// Lines of the first screen of the README.
+const SCREEN: usize = 24;
+
+/// Audiences that find no command in the first screen of the README, and what else a newcomer misses there.
+fn without_command(root: &Path) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(root.join("README.md")).map_err(|error| error.to_string())?;
+    let rows: Vec<&str> = text.lines().take(SCREEN).filter(|line| line.starts_with("| ")).collect();
+    let is_led = |audience: &&str| {
+        rows.iter().any(|row| row.starts_with(&format!("| {audience} |")) && row.contains("| `perfdb "))
+    };
+    let audiences = ["GPU engineer", "Ascend developer", "kernel writer", "planner"];
+    let mut faults: Vec<String> = audiences
+        .into_iter()
+        .filter(|audience| !is_led(audience))
+        .map(|audience| format!("no command: {audience}"))
+        .collect();
+    if rows.iter().position(|row| row.contains("`perfdb trace diff ")) != Some(1) {
+        faults.push("the first row is not trace diff".to_owned());
+    }
+    let originals = ["https://github.com/Ascend/msmodeling", "https://pypi.org/project/wafer-core"];
+    faults.extend(originals.into_iter().filter(|address| !text.contains(address)).map(str::to_owned));
+    Ok(faults)
 }
 
 /// Runs the blocks of one document; the error lists every difference.

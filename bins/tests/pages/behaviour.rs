@@ -11,10 +11,17 @@ type TestResult = Result<(), Box<dyn Error>>;
 const ROWS: usize = 100_000;
 const HOSTILE: &str = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>";
 
+/// What tells it from other kernels of the template is in its middle.
+const LONG: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)";
+
 /// A page with a long table, and a chart that leads to it.
 fn long_page() -> Page {
-    let names: Vec<String> =
-        (0..ROWS).map(|at| if at == 70_000 { HOSTILE.to_owned() } else { format!("Kernel{}", at % 500) }).collect();
+    let name = |at: usize| match at {
+        1 => LONG.to_owned(),
+        70_000 => HOSTILE.to_owned(),
+        _ => format!("Kernel{}", at % 500),
+    };
+    let names: Vec<String> = (0..ROWS).map(name).collect();
     let table = Table::new(
         "rows",
         "All rows",
@@ -105,6 +112,20 @@ fn columns_are_chosen_and_rows_copied() -> TestResult {
         "\"Kernel\",\"Time µs\",\"Error %\",\"Note\"\r\nKernel0,0,-50,'=1+1\r\n"
     );
     assert_eq!(browser.complaints(), Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn a_long_name_keeps_its_functor_and_a_click_shows_it_whole() -> TestResult {
+    let Some((mut browser, _folder)) = opened()? else { return Ok(()) };
+    let shown = |browser: &mut Browser| column(browser, 1).map(|names| names[1].clone());
+    let short = shown(&mut browser)?;
+    assert!(short.starts_with("void at::native::") && short.contains("CUDAFunctor_add…"), "{short}");
+    assert!(short.chars().count() < LONG.len(), "{short}");
+    browser.click("td.cut")?;
+    assert_eq!(shown(&mut browser)?, LONG);
+    browser.click("td.cut")?;
+    assert_eq!(shown(&mut browser)?, short);
     Ok(())
 }
 

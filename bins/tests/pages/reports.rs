@@ -202,6 +202,18 @@ const UNCLEAR: &str = r"(() => {
     return [...unsaid, ...wrong.map((table) => 'filter: ' + table.dataset.table), ...(units.length > 1 ? ['ms and µs'] : [])];
 })()";
 
+/// Operations that do not lead to a kernel with its whole name.
+const WITHOUT_KERNELS: &str = r"(() => {
+    const [operations, kernels] = ['operations', 'kernels'].map((name) => document.querySelector(`section.table[data-table=${name}]`));
+    const rows = [...operations.querySelectorAll('tbody tr[data-row]')];
+    const led = (row) => {
+        row.querySelector('button.to')?.click();
+        const at = kernels.querySelector('tr.at td');
+        return at && !at.textContent.includes('…') || at?.dataset.whole;
+    };
+    return rows.length ? rows.filter((row) => !led(row)).map((row) => 'leads nowhere: ' + row.textContent) : ['no operations'];
+})()";
+
 /// The colours of what charts show, as `name colour`.
 const COLOURS: &str = "[...document.querySelectorAll('.legend li')].map((one) => one.textContent.toLowerCase() + ' ' + one.querySelector('i').className)";
 
@@ -223,6 +235,9 @@ fn nothing_is_cut_or_unclear_and_colours_mean_the_same() -> TestResult {
         };
         look(&mut browser, CUT)?;
         look(&mut browser, UNCLEAR)?;
+        if name == "compare-traces" {
+            look(&mut browser, WITHOUT_KERNELS)?;
+        }
         colours.extend(serde_json::from_value::<Vec<String>>(browser.evaluate(COLOURS)?)?);
         browser.show_on("print", "light")?;
         browser.resize(1030, 700)?;

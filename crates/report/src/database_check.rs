@@ -66,7 +66,9 @@ fn by_kind(findings: &[&Finding], most_kinds: usize, limit: usize, hint: &str, l
             None => kinds.push((finding.kind, vec![finding])),
         }
     }
-    kinds.sort_by_key(|(kind, of_kind)| (kind.severity(), Reverse(of_kind.len()), *kind));
+    // A file that no tool can use costs more than any number of cells.
+    let is_cell = |kind: Kind| kind != Kind::Unreadable;
+    kinds.sort_by_key(|(kind, of_kind)| (kind.severity(), is_cell(*kind), Reverse(of_kind.len()), *kind));
     let mut text = String::new();
     let left_out = kinds.len().saturating_sub(most_kinds);
     for (kind, of_kind) in kinds.into_iter().take(most_kinds) {

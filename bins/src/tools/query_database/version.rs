@@ -1,6 +1,7 @@
 //! Whether a directory that was named is of the versions that were named.
 
 use crate::database::DatabaseArguments;
+use crate::database_folder::warn_without_collectives;
 use crate::{Failure, warn};
 use perfdb_files::escape::shown;
 use perfdb_query::Database;
@@ -32,10 +33,7 @@ pub(super) fn compare(arguments: &DatabaseArguments, directory: &Path) -> Result
 
 /// Says where the collectives of a database are missing, or come from another version than the rest.
 pub(super) fn warn_of_collectives(database: &Database, directory: &Path) {
-    if let Some(folder) = database.missing_collectives() {
-        let [directory, folder] = [directory, &folder].map(shown);
-        warn(&format!("{directory}: the folder of its collectives is missing, so none has a duration: {folder}"));
-    }
+    warn_without_collectives(database, directory);
     if let Some(collectives) = database.foreign_collectives() {
         let collectives = shown(&collectives);
         warn(&format!(

@@ -94,7 +94,7 @@ const GREY: &str = "s8";
 const FREE: [&str; 10] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s9", "s10"];
 
 /// What has one colour on every page, in lower case. Green is measured, amber uncertain, red longer or missing, blue shorter.
-const NAMED: [(&str, &str); 44] = [
+const NAMED: [(&str, &str); 46] = [
     ("activation", "s3"),
     ("added", "s0"),
     ("analytic", GREY),
@@ -127,6 +127,8 @@ const NAMED: [(&str, &str); 44] = [
     ("norm", "s5"),
     ("norm_add", "s5"),
     ("not touched", GREY),
+    ("only in a", "s3"),
+    ("only in b", "s6"),
     ("other", GREY),
     ("others", GREY),
     ("padded", "s5"),
@@ -181,6 +183,7 @@ mod tests {
         assert_eq!(colours(&["GEMM", "Attention", "Quantize"]), ["s0", "s2", "s1"]);
         assert_eq!(colours(&["Quantize", "Attention", "GEMM"]), ["s1", "s2", "s0"]);
         assert_eq!(colours(&["same", "faster", "slower"]), ["s8", "less", "more"]);
+        assert_eq!(colours(&["faster", "only in A", "only in B"]), ["less", "s3", "s6"]);
         // Two names of one colour in one chart are told apart.
         assert_eq!(colours(&["gemm", "Dense GEMM"]), ["s0", "s1"]);
         assert_eq!(colours(&["a"; 12])[9..], ["s10", "s8", "s8"]);
