@@ -1,6 +1,7 @@
 //! What the comparison tools have in common on the command line.
 
-use crate::output::{print_limit, print_note, warn, warn_as_original};
+use crate::gate::{Gate, percent};
+use crate::output::{print_note, warn, warn_as_original};
 use bitcode::{Decode, Encode};
 use perfdb_compare::Warning;
 use perfdb_compare::regression::{Baseline, Regression};
@@ -75,28 +76,31 @@ impl RegressionGate {
     }
 }
 
-/// Prints what has become worse, and as a note what the spread of the measured calls explains; true if nothing has become worse.
-pub fn check_regressions(regressions: &[Regression], limit_pct: f64) -> bool {
+/// Prints what has become worse, and as a note what the spread of the measured calls explains.
+pub(crate) fn check_regressions(gate: &mut Gate, regressions: &[Regression], limit_pct: f64) {
+    let limit = percent(limit_pct);
     for regression in regressions {
-        let line = regression_line(regression, limit_pct);
-        if regression.is_noise() { print_note(&line) } else { print_limit(&line) }
+        let line = regression_line(regression);
+        match regression.is_noise() {
+            true => print_note(&format!("{line} (limit {limit})")),
+            false => gate.exceeded(line, &limit),
+        }
     }
-    regressions.iter().all(Regression::is_noise)
 }
 
-fn regression_line(regression: &Regression, limit_pct: f64) -> String {
-    let percent = |error: f64| perfdb_pycompat::format::fixed(error, 1);
+fn regression_line(regression: &Regression) -> String {
+    let shown = |error: f64| percent(perfdb_pycompat::format::fixed(error, 1));
     let Regression { scenario, kernel, before_pct, after_pct, spread } = regression;
     let scenario = if scenario.is_empty() { String::new() } else { format!("{scenario}: ") };
     let noise = match spread.map(|spread| spread.percent()) {
         Some([low, high]) => {
             let place = if regression.is_noise() { "inside" } else { "beyond" };
-            format!("{place} the P10-P90 of the measured calls, {low:+.1}% to {high:+.1}%")
+            format!("{place} the P10-P90 of the measured calls, {low:+.1} to {high:+.1} %")
         }
-        None => "too few measured calls to tell it from noise".to_owned(),
+        None => "too few measured calls to separate it from noise".to_owned(),
     };
-    let (before, after) = (percent(*before_pct), percent(*after_pct));
-    format!("{scenario}{kernel} was off by {before}% and is off by {after}% now (limit {limit_pct}%), {noise}")
+    let (before, after) = (shown(*before_pct), shown(*after_pct));
+    format!("{scenario}{kernel} was off by {before} and is off by {after} now, {noise}")
 }
 
 /// A finite number and its text, which messages repeat as it was given.

@@ -1,28 +1,31 @@
-//! Gates: a limit that was asked for, and what exceeds it. One wording, and exit status 3.
+//! Limits that were asked for: one wording on stderr and in Markdown, and exit status 3.
 
-use crate::{Status, print_limit};
+use crate::output::print_limit;
+use crate::{Status, one_output};
+use std::fmt::Display;
 
-/// A limit, and whether anything was beyond it.
-#[derive(Debug)]
+/// Whether anything is beyond the limits of a run.
+#[derive(Debug, Default)]
 pub(crate) struct Gate {
-    limit: String,
     is_exceeded: bool,
 }
 
 impl Gate {
-    /// A limit in percent.
-    pub(crate) fn of_percent(limit: f64) -> Gate {
-        Gate { limit: format!("{limit}%"), is_exceeded: false }
-    }
-
-    /// Says on stderr what is beyond the limit.
-    pub(crate) fn exceeded(&mut self, what: &str) {
+    /// `limit: WHAT (limit LIMIT)` on stderr, and in files of Markdown.
+    pub(crate) fn exceeded(&mut self, what: impl Display, limit: impl Display) {
         self.is_exceeded = true;
-        print_limit(&format!("{what} (limit {})", self.limit));
+        let line = format!("{what} (limit {limit})");
+        print_limit(&line);
+        one_output::exceeded(line);
     }
 
-    /// 3 where something is beyond the limit.
-    pub(crate) fn status(self) -> Status {
-        if self.is_exceeded { Status::Code(3) } else { Status::Success }
+    /// 3 where something is beyond a limit.
+    pub(crate) fn status(&self) -> Status {
+        if self.is_exceeded { Status::LimitPassed } else { Status::Success }
     }
+}
+
+/// A limit in percent.
+pub(crate) fn percent(limit: impl Display) -> String {
+    format!("{limit} %")
 }

@@ -71,7 +71,7 @@ mod commit;
 
 pub use failure::{Failure, Status, error_line};
 pub use output::{
-    print, print_bytes, print_error, print_escaped, print_limit, print_line, print_note, print_styled, quiet, verbose,
-    warn, warn_as_original,
+    print, print_bytes, print_error, print_escaped, print_line, print_note, print_styled, quiet, verbose, warn,
+    warn_as_original,
 };
 pub use tool::{command_of, run};

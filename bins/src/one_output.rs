@@ -2,17 +2,18 @@
 //!
 //! The option becomes the one that a tool has for that form (`-o x.json` is `--json x.json`). Markdown is what the tool prints.
 
-use crate::Failure;
+mod texts;
+
+pub(crate) use texts::{exceeded, markdown_is, printed, refuse_inputs, verdict_is, write_texts};
+
 use clap::{Arg, ArgAction, Command};
-use perfdb_files::replace::{Parents, Staged, commit};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::path::PathBuf;
 
 /// Suffixes, and the options that write the form; a tool has at most one of them for files.
 const FORMS: [(&str, &[&str]); 5] = [
-    (".json", &["result-json", "json", "json-output"]),
+    (".json", &["result-json", "json", "json-output", "output"]),
     (".csv", &["result-csv", "csv"]),
     (".jsonl", &["jsonl"]),
     (".html", &["html", "html-output"]),
@@ -22,12 +23,13 @@ const FORMS: [(&str, &[&str]); 5] = [
 /// Forms that are the text which a tool prints.
 const TEXTS: [&str; 2] = [".md", ".txt"];
 
-/// Tools whose options are those of an original.
-const DROP_INS: [&str; 14] = [
-    "compute-m6",
+/// Tools whose options are those of an original: none is hidden, and their `--output` keeps its meaning.
+const DROP_INS: [&str; 3] = ["compute-m6", "generate-op-comparison", "validate-comm-alignment"];
+
+/// Drop-ins that write tables, not results.
+const WITHOUT: [&str; 11] = [
     "fill-fia-runtime-metadata",
     "generate-comm-microbench",
-    "generate-op-comparison",
     "generate-per-shape-comparison",
     "generate-shape-grid",
     "op-replay",
@@ -37,7 +39,6 @@ const DROP_INS: [&str; 14] = [
     "run-comm-bench",
     "start-microbench",
     "trace-to-csv",
-    "validate-comm-alignment",
 ];
 
 /// Options with which `--output` of compare-traces keeps its older meaning: the form does not follow the suffix.
@@ -47,7 +48,7 @@ const ID: &str = "output_by_suffix";
 
 /// Whether a tool has the option.
 fn is_offered(command: &Command) -> bool {
-    !DROP_INS.contains(&command.get_name()) && !command.has_subcommands() && command.get_name() != "perfdb"
+    !WITHOUT.contains(&command.get_name()) && !command.has_subcommands() && command.get_name() != "perfdb"
 }
 
 /// Gives a tool the option, and hides the options of single forms.
@@ -61,8 +62,9 @@ pub(crate) fn add(mut command: Command) -> Command {
         // Its own --output is the product of the tool, or is shown in place of this one.
         return command.mut_arg("output", |option| option.short('o'));
     }
+    let is_drop_in = DROP_INS.contains(&command.get_name());
     let by_form: Vec<String> = FORMS.iter().filter_map(|(_, names)| option_of(&command, names)).collect();
-    for option in by_form {
+    for option in by_form.into_iter().filter(|_| !is_drop_in) {
         let is_plain =
             |known: &Arg| known.get_value_names().is_some_and(|names| names.len() == 1 && names[0] == "FILE");
         let id = command.get_arguments().find(|known| known.get_long() == Some(&option) && is_plain(known));
@@ -77,10 +79,12 @@ pub(crate) fn add(mut command: Command) -> Command {
     command.arg(option.display_order(0))
 }
 
-/// Whether the `--output` that a tool has of its own is a file; a number of tokens is another thing, and only `-o` is a file then.
+/// Whether the `--output` that a tool has of its own is its only one. A number of tokens and the file of an original are another thing:
+/// `-o` alone is a file of any form then.
 fn own_output(command: &Command) -> Option<bool> {
     let own = command.get_arguments().find(|known| known.get_long() == Some("output") && known.get_id() != ID)?;
-    Some(own.get_value_names().is_none_or(|names| names.iter().all(|name| name != "TOKENS")))
+    let is_other = DROP_INS.contains(&command.get_name());
+    Some(!is_other && own.get_value_names().is_none_or(|names| names.iter().all(|name| name != "TOKENS")))
 }
 
 /// The suffixes that a tool writes.
@@ -91,14 +95,10 @@ fn suffixes(command: &Command) -> Vec<&'static str> {
 
 /// The option of a command that writes a file of a form.
 fn option_of(command: &Command, names: &[&str]) -> Option<String> {
-    let takes_file = |known: &&Arg| known.get_action().takes_values();
+    let takes_file = |known: &&Arg| known.get_action().takes_values() && known.get_id() != ID;
     let known = |name: &&&str| command.get_arguments().filter(takes_file).any(|known| known.get_long() == Some(name));
     names.iter().find(known).map(|name| (*name).to_owned())
 }
-
-static TEXT_FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-static TEXT: Mutex<Option<Vec<u8>>> = Mutex::new(None);
-static MARKDOWN: Mutex<Option<String>> = Mutex::new(None);
 
 /// Puts the options of single forms in the place of `-o`. The error says which forms there are.
 pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<Vec<OsString>, String> {
@@ -145,7 +145,7 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
             }
         }
     }
-    keep_text(texts);
+    texts::keep(texts);
     Ok(named)
 }
 
@@ -205,80 +205,6 @@ fn with_value(option: &str, value: &OsStr) -> OsString {
     OsString::from_vec(bytes)
 }
 
-fn keep_text(files: Vec<PathBuf>) {
-    if let Ok(mut text) = TEXT.lock() {
-        *text = (!files.is_empty()).then(Vec::new);
-    }
-    if let Ok(mut kept) = TEXT_FILES.lock() {
-        *kept = files;
-    }
-}
-
-/// Keeps what is printed, if a file of it was asked for.
-pub(crate) fn printed(bytes: &[u8]) {
-    if let Ok(mut text) = TEXT.lock()
-        && let Some(text) = text.as_mut()
-    {
-        text.extend_from_slice(bytes);
-    }
-}
-
-/// What a file of Markdown holds in place of what is printed.
-pub(crate) fn markdown_is(text: String) {
-    if let Ok(mut kept) = MARKDOWN.lock() {
-        *kept = Some(text);
-    }
-}
-
-/// Writes the files of text that were asked for.
-pub(crate) fn write_texts() -> Result<(), Failure> {
-    let files = TEXT_FILES.lock().map(|mut files| std::mem::take(&mut *files)).unwrap_or_default();
-    if files.is_empty() {
-        return Ok(());
-    }
-    let text = TEXT.lock().ok().and_then(|mut text| text.take()).unwrap_or_default();
-    let text = plain(&String::from_utf8_lossy(&text));
-    let own = MARKDOWN.lock().ok().and_then(|mut text| text.take());
-    let staged = files.iter().map(|path| {
-        let is_text = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("txt"));
-        let content = match &own {
-            _ if is_text => text.clone(),
-            Some(own) => own.clone(),
-            None => markdown(&text),
-        };
-        Staged::with(path, content.as_bytes(), Parents::MustExist)
-    });
-    Ok(commit(staged.collect::<Result<Vec<_>, _>>()?)?)
-}
-
-/// The verdict as a paragraph, and what follows it as it is on the screen.
-fn markdown(text: &str) -> String {
-    let (verdict, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let rest = rest.trim_matches('\n');
-    let fence = if rest.contains("```") { "~~~~" } else { "```" };
-    match rest.is_empty() {
-        true => format!("**{}**\n", verdict.trim()),
-        false => format!("**{}**\n\n{fence}text\n{rest}\n{fence}\n", verdict.trim()),
-    }
-}
-
-/// The text without its colours.
-fn plain(text: &str) -> String {
-    let mut parts = text.split("\u{1b}[");
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
-    }
-    plain
-}
-
-/// Refuses files of text that are among the inputs.
-pub(crate) fn refuse_inputs<'i>(inputs: impl IntoIterator<Item = &'i Path>) -> Result<(), String> {
-    let files = TEXT_FILES.lock().map(|files| files.clone()).unwrap_or_default();
-    perfdb_files::replace::refuse_inputs(files.iter().map(PathBuf::as_path), inputs)
-        .map_err(|error| crate::error_line(&error))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,12 +234,5 @@ mod tests {
         }
         assert!(named("-o a.csv").unwrap_err().contains(".json, .html, .md"));
         assert!(named("-o a.json -o b.json").unwrap_err().contains("two files of one form"));
-    }
-
-    #[test]
-    fn markdown_begins_with_the_verdict() {
-        assert_eq!(markdown("all is well\n"), "**all is well**\n");
-        assert_eq!(markdown("verdict\n\na  b\n1  2\n"), "**verdict**\n\n```text\na  b\n1  2\n```\n");
-        assert_eq!(plain("\u{1b}[1mbold\u{1b}[0m"), "bold");
     }
 }

@@ -45,7 +45,7 @@ pub fn print_note(text: &str) {
 }
 
 /// A `limit: …` line on stderr: what was asked for does not hold.
-pub fn print_limit(line: &str) {
+pub(crate) fn print_limit(line: &str) {
     print_stderr("limit: ", line);
 }
 

@@ -14,7 +14,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("check-density", &["database-path", "density", "ranges", "manifest", "output", "suggest", "all"]),
     ("check-trace", &["output", "repair", "only", "ignore", "json"]),
     ("compare-traces", &["output", "before", "after", "fail-slower", "explain", "layers", "all", "phase"]),
-    ("compute-m6", &["tc-trace", "prof-trace", "source-filter", "json-output", "semantics", "fail-outside"]),
+    ("compute-m6", &["tc-trace", "prof-trace", "source-filter", "output", "semantics", "fail-outside"]),
     ("cut-forward-pass", &["list", "pass", "output", "json"]),
     ("database-from-trace", &["database-path", "capture", "dtype", "top"]),
     ("diff-databases", &["output", "tolerance", "worst", "workload", "fail-slower", "fail-missing"]),
@@ -39,7 +39,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("run-comm-bench", &["output-dir", "ops", "database-path", "engine", "device"]),
     ("start-microbench", &["database-path", "device", "ops", "prof-path", "update-mode", "dry-run", "html"]),
     ("trace-to-csv", &["trace", "output", "columns"]),
-    ("validate-comm-alignment", &["csv-dir", "tolerance", "model", "json"]),
+    ("validate-comm-alignment", &["csv-dir", "tolerance", "model", "output"]),
 ];
 
 /// How many options and examples `-h` shows.

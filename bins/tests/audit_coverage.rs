@@ -128,7 +128,7 @@ fn limits_that_do_not_hold_end_with_3() -> TestResult {
     let (status, _, stderr) = audit(&["--require-exact", "60.1"])?;
     assert_eq!(status, Some(3));
     assert!(
-        stderr.contains("warning: decode: ") && stderr.contains("less than the 60.1 % that are required"),
+        stderr.contains("limit: decode: ") && stderr.contains(" % are exact (limit at least 60.1 %)\n"),
         "{stderr}"
     );
     assert!(!stderr.contains("prefill"), "{stderr}");

@@ -357,8 +357,7 @@ fn what_was_inside_the_limit_and_is_outside_now_fails() {
     assert_eq!(same.code, 0, "{}", same.stderr);
     let slow = run(folder, &[&["base.json", "slow.json"][..], &gate].concat());
     assert_eq!(slow.code, 3, "{}", slow.stderr);
-    let expected =
-        "limit: Dense GEMM (nvjet_a): trace 2 against trace 1 was +0.0% and is +50.0% now, 0.015 ms more (limit 10%)";
+    let expected = "limit: Dense GEMM (nvjet_a): trace 2 against trace 1 was +0.0 % and is +50.0 % now, 0.015 ms more (limit 10 %)";
     assert!(slow.stderr.contains(expected), "{}", slow.stderr);
 }
 

@@ -93,7 +93,7 @@ fn a_gate_judges_kernel_types_with_enough_rows() -> TestResult {
     let (status, _, stderr) = at("--fail-slower 8")?;
     assert_eq!(status, Some(3));
     assert!(
-        stderr.starts_with("limit: all rows: 9.0 % slower over 6 rows, more than 8 %\nlimit: MatMulV2: 9.0 %"),
+        stderr.starts_with("limit: all rows: 9.0 % slower over 6 rows (limit 8 %)\nlimit: MatMulV2: 9.0 %"),
         "{stderr}"
     );
     // A table that is gone is not a pass.
@@ -242,7 +242,7 @@ fn lost_rows_pass_no_gate() -> TestResult {
     }
     write(at, "b/MatMulV2.csv", &table(&[(1, 1.0), (2, 2.0)]))?;
     let (status, stdout, stderr) = run(at, "diff-databases a b --fail-missing 97")?;
-    assert_eq!((status, stderr.as_str()), (Some(3), "limit: 98 cases are gone or have no duration, more than 97\n"));
+    assert_eq!((status, stderr.as_str()), (Some(3), "limit: 98 cases are gone or have no duration (limit 97)\n"));
     assert!(stdout.lines().next().is_some_and(|line| line.contains("98 cases are gone")), "{stdout}");
     assert_eq!(run(at, "diff-databases a b --fail-missing 98")?.0, Some(0));
     fs::remove_file(at.join("b/MatMulV2.csv"))?;

@@ -13,7 +13,7 @@ use super::outputs::Outputs;
 use super::plan::Common;
 use super::remedy::line_of_error;
 use super::workers::Workers;
-use crate::gate::Gate;
+use crate::gate::{Gate, percent};
 use crate::one_output::markdown_is;
 use crate::{Failure, Status, print_note, progress};
 
@@ -67,9 +67,11 @@ pub(super) fn compare(
         Format::Text => text(&report, common.show_all, common.layout),
     })?;
     let Some(limit) = given.fail_slower else { return Ok(Status::Success) };
-    let mut gate = Gate::of_percent(limit);
+    let mut gate = Gate::default();
     match report.slower_at_least() {
-        Some(least) if least > limit => gate.exceeded(&report.sentence),
+        Some(least) if least > limit => {
+            gate.exceeded(format!("elapsed time: slower by at least {least:.1} %"), percent(limit));
+        }
         Some(_) if report.slower_at_most().is_none_or(|most| most > limit) => {
             print_note(&format!("not beyond the limit for certain: {} (limit {limit} %)", report.sentence));
         }

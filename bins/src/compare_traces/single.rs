@@ -15,8 +15,9 @@ use super::parquet::{self, ParquetTable};
 use super::plan::{Common, Plan};
 use super::remedy::{line_of_caution, line_of_error};
 use crate::comparison::usable_cores;
+use crate::gate::{Gate, percent};
 use crate::provenance::provenance;
-use crate::{Failure, Status, error_line, print, print_limit, print_styled, progress, warn};
+use crate::{Failure, Status, error_line, print, print_styled, progress, warn};
 
 /// What is written beside the standard output, and what may fail.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,7 +60,7 @@ pub(super) fn compare_one(
     let inputs =
         traces.into_iter().chain(captures.into_iter().flatten()).chain(registry).chain(devices).chain(baseline);
     refuse_inputs(written, inputs)?;
-    let gate = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
+    let baseline = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let tables = outputs.parquet.iter().map(ParquetTable::file).collect::<Result<Vec<_>, _>>()?;
     tables.iter().try_for_each(|(_, file)| file.check())?;
@@ -90,26 +91,24 @@ pub(super) fn compare_one(
             if plan.format == Format::Text { print_styled(&result)? } else { print(&result)? }
         }
     }
-    let worse = gate.map(|(baseline, limit)| (baseline.check(&analysis.document, limit), limit));
-    Ok(match worse {
-        Some((worse, limit)) if !worse.is_empty() => {
-            worse.iter().for_each(|regression| print_limit(&regression_line(regression, limit)));
-            Status::Code(3)
-        }
-        _ => Status::Success,
-    })
+    let mut gate = Gate::default();
+    if let Some((baseline, limit)) = baseline {
+        let worse = baseline.check(&analysis.document, limit);
+        worse.iter().for_each(|regression| gate.exceeded(regression_line(regression), percent(limit)));
+    }
+    Ok(gate.status())
 }
 
-/// `NAME (KERNEL): trace 2 against trace 1 was +1.0% and is +9.0% now, 0.412 ms more (limit 5%)`
-fn regression_line(regression: &Regression, limit_pct: f64) -> String {
+/// `NAME (KERNEL): trace 2 against trace 1 was +1.0 % and is +9.0 % now, 0.412 ms more`
+fn regression_line(regression: &Regression) -> String {
     let kernel = regression.kernel.as_ref().map_or_else(String::new, |kernel| format!(" ({kernel})"));
     let shown = |percent: f64| match percent.is_finite() {
-        true => format!("{percent:+.1}%"),
+        true => format!("{percent:+.1} %"),
         false => "in trace 2 only".to_owned(),
     };
     let before = regression.before_pct.map_or_else(|| "not there".to_owned(), shown);
     format!(
-        "{}{kernel}: trace 2 against trace 1 was {before} and is {} now, {:.3} ms more (limit {limit_pct}%)",
+        "{}{kernel}: trace 2 against trace 1 was {before} and is {} now, {:.3} ms more",
         regression.name,
         shown(regression.after_pct),
         regression.worse_ms

@@ -4,7 +4,8 @@ mod density;
 mod forecast;
 
 use crate::database::{DatabaseArguments, LockArguments, files_of};
-use crate::database_folder::{refuse_other, warn_without_tables};
+use crate::database_folder::{refuse_other, warn_without_collectives, warn_without_tables};
+use crate::gate::{Gate, percent};
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
@@ -207,6 +208,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if database.kernel_types().is_empty() {
         warn_without_tables(&directory);
     }
+    warn_without_collectives(&database, &directory);
     let options = Options {
         directory,
         semantics,
@@ -280,10 +282,10 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             commit(staged)?;
         }
     }
-    let broken = broken(&audit, &arguments.limits);
-    broken.iter().for_each(|line| warn(line));
+    let mut gate = Gate::default();
+    check_limits(&mut gate, &audit, &arguments.limits);
     let is_sparse = density.is_some_and(|density| density.has_failed);
-    Ok(if broken.is_empty() && !is_sparse { Status::Success } else { Status::LimitPassed })
+    Ok(if is_sparse { Status::LimitPassed } else { gate.status() })
 }
 
 fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {
@@ -300,21 +302,19 @@ fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<
     Ok(workloads)
 }
 
-/// The limits that do not hold, as sentences.
-fn broken(audit: &Audit, limits: &LimitArguments) -> Vec<String> {
-    let mut broken = Vec::new();
-    let percent = |share: f64| 100.0 * share;
+/// Prints what is beyond the limits.
+fn check_limits(gate: &mut Gate, audit: &Audit, limits: &LimitArguments) {
+    let in_percent = |share: f64| 100.0 * share;
     for WorkloadAudit { name, shares, .. } in &audit.workloads {
         let name = one_line(name);
-        let exact = percent(shares.of_calls(Standing::Exact).min(shares.of_time(Standing::Exact)));
+        let exact = in_percent(shares.of_calls(Standing::Exact).min(shares.of_time(Standing::Exact)));
         if let Some(least) = limits.require_exact.filter(|least| exact < *least) {
-            broken.push(format!("{name}: {exact:.1} % are exact, less than the {least} % that are required"));
+            gate.exceeded(format!("{name}: {exact:.1} % are exact"), format!("at least {least} %"));
         }
         let without = |of: &dyn Fn(Standing) -> f64| of(Standing::Beyond) + of(Standing::Missing);
-        let missing = percent(without(&|one| shares.of_calls(one)).max(without(&|one| shares.of_time(one))));
+        let missing = in_percent(without(&|one| shares.of_calls(one)).max(without(&|one| shares.of_time(one))));
         if let Some(most) = limits.max_missing.filter(|most| missing > *most) {
-            broken.push(format!("{name}: {missing:.1} % have no answer, more than the {most} % that are allowed"));
+            gate.exceeded(format!("{name}: {missing:.1} % have no answer"), percent(most));
         }
     }
-    broken
 }

@@ -1,10 +1,12 @@
 //! M6 of one simulated and one measured forward pass.
 
 use crate::comparison::{Range, RegressionGate, check_regressions, print_warnings};
+use crate::gate::Gate;
+use crate::one_output::verdict_is;
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
-use crate::{Failure, Status, command_of, print, print_limit, run};
+use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_compare::Semantics;
 use perfdb_compare::m6::{Options, SourceFilter, compare_files};
@@ -96,20 +98,17 @@ fn compute(arguments: Arguments) -> Result<Status, Failure> {
         replace(&path, report.json().as_bytes(), Parents::Create)?;
         print(&format!("\nJSON output written to: {}\n", path.display()))?;
     }
-    let regressed = match &baseline {
-        Some((baseline, limit)) => {
-            let regression = baseline.check_m6(m6.ratio, *limit, &arguments.prof_trace, arguments.semantics)?;
-            !check_regressions(regression.as_slice(), *limit)
-        }
-        None => false,
-    };
-    match arguments.fail_outside {
-        Some(Range { low, high }) if !m6.is_within(low.value, high.value) => {
-            let m6 = perfdb_pycompat::format::fixed(m6.ratio, 3);
-            print_limit(&format!("M6 {m6} is outside {}..{}", low.text, high.text));
-            Ok(Status::LimitPassed)
-        }
-        _ if regressed => Ok(Status::LimitPassed),
-        _ => Ok(Status::Success),
+    verdict_is(report.verdict());
+    let mut gate = Gate::default();
+    if let Some((baseline, limit)) = &baseline {
+        let regression = baseline.check_m6(m6.ratio, *limit, &arguments.prof_trace, arguments.semantics)?;
+        check_regressions(&mut gate, regression.as_slice(), *limit);
     }
+    if let Some(Range { low, high }) =
+        arguments.fail_outside.filter(|range| !m6.is_within(range.low.value, range.high.value))
+    {
+        let m6 = perfdb_pycompat::format::fixed(m6.ratio, 3);
+        gate.exceeded(format!("M6 is {m6}"), format!("{} to {}", low.text, high.text));
+    }
+    Ok(gate.status())
 }

@@ -2,12 +2,13 @@
 
 use crate::database::description_of;
 use crate::database_folder::refuse_without_tables;
+use crate::gate::{Gate, percent};
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
-use crate::{Failure, Status, command_of, print_limit, print_styled, progress, run, warn};
+use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
 use perfdb_audit::coverage::Workload;
 use perfdb_audit::versions::diff::{Diff, Options, Outcome, TableDiff, Tally, compare};
@@ -202,13 +203,15 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     print_styled(&text(&found, &slowest.into_rows(), arguments.terminal.layout()))?;
     commit(staged)?;
-    let mut broken = arguments.fail_slower.map(|limit| broken(&diff, limit, arguments.min_rows)).unwrap_or_default();
+    let mut gate = Gate::default();
+    if let Some(limit) = arguments.fail_slower {
+        check_speed(&mut gate, &diff, limit, arguments.min_rows);
+    }
     let lost = diff.total.lost();
     if let Some(limit) = arguments.fail_missing.filter(|limit| lost > *limit) {
-        broken.push(format!("{lost} cases are gone or have no duration, more than {limit}"));
+        gate.exceeded(format!("{lost} cases are gone or have no duration"), limit);
     }
-    broken.iter().for_each(|line| print_limit(line));
-    Ok(if broken.is_empty() && diff.unreadable.is_empty() { Status::Success } else { Status::LimitPassed })
+    Ok(if diff.unreadable.is_empty() { gate.status() } else { Status::LimitPassed })
 }
 
 fn workloads(arguments: &Arguments) -> Result<Vec<Workload>, Failure> {
@@ -218,29 +221,29 @@ fn workloads(arguments: &Arguments) -> Result<Vec<Workload>, Failure> {
     Ok(arguments.workload.iter().map(read).collect::<Result<_, _>>()?)
 }
 
-/// What became slower than is allowed, as sentences.
-fn broken(diff: &Diff, limit: f64, fewest: usize) -> Vec<String> {
+/// What became slower than is allowed.
+fn check_speed(gate: &mut Gate, diff: &Diff, limit: f64, fewest: usize) {
     let all = ("all rows".to_owned(), &diff.total);
     let each = diff.tables.iter().map(|table| (table.kernel_type.clone(), &table.tally));
     let too_slow = |(name, tally): (String, &Tally)| {
-        let percent = 100.0 * (tally.mean_ratio()? - 1.0);
+        let slower = 100.0 * (tally.mean_ratio()? - 1.0);
         let is_judged = tally.compared() >= fewest.max(1);
-        (is_judged && percent > limit)
-            .then(|| (percents(percent, 1), tally.compared()))
-            .map(|(percent, rows)| format!("{name}: {percent} % slower over {rows} rows, more than {limit} %"))
+        (is_judged && slower > limit)
+            .then(|| format!("{name}: {} % slower over {} rows", percents(slower, 1), tally.compared()))
     };
-    let mut lines: Vec<String> = std::iter::once(all).chain(each).filter_map(too_slow).collect();
+    let limit_shown = percent(limit);
+    std::iter::once(all).chain(each).filter_map(too_slow).for_each(|what| gate.exceeded(what, &limit_shown));
     // A comparison of nothing is not a pass.
     if diff.total.compared() == 0 {
-        lines.push("no durations could be compared".to_owned());
+        gate.exceeded("no durations could be compared", &limit_shown);
     }
     let is_lost = |tally: &Tally| tally.compared() == 0 && tally.lost() > 0;
     for table in diff.tables.iter().filter(|table| is_lost(&table.tally)) {
         let tally = &table.tally;
-        lines.push(format!(
-            "{}: nothing to compare, {} cases are gone and {} have no duration",
-            table.kernel_type, tally.only_a, tally.lost_durations
-        ));
+        let (name, gone, lost) = (&table.kernel_type, tally.only_a, tally.lost_durations);
+        gate.exceeded(
+            format!("{name}: nothing to compare, {gone} cases are gone and {lost} have no duration"),
+            &limit_shown,
+        );
     }
-    lines
 }

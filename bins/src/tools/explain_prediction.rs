@@ -7,6 +7,8 @@ mod shard;
 
 use crate::comparison::{WarningLine, check_regressions, usable_cores};
 use crate::database::files_of;
+use crate::database_folder::warn_without_collectives;
+use crate::gate::Gate;
 use crate::measure_folder::refuse_database;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
@@ -102,7 +104,9 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
     let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);
     let regressions: Vec<Regression> = explanations.iter().flat_map(check).collect();
-    Ok(if check_regressions(&regressions, limit) { Status::Success } else { Status::LimitPassed })
+    let mut gate = Gate::default();
+    check_regressions(&mut gate, &regressions, limit);
+    Ok(gate.status())
 }
 
 fn mapping(folder: &Path) -> Result<OpMapping, Failure> {
@@ -115,6 +119,9 @@ fn mapping(folder: &Path) -> Result<OpMapping, Failure> {
 fn database(folder: &Path) -> Result<Option<Reader>, Failure> {
     let database = Database::open(folder)?;
     let has_tables = !database.kernel_types().is_empty();
+    if has_tables {
+        warn_without_collectives(&database, folder);
+    }
     Ok(has_tables.then(|| database.reader(ReaderSemantics::Best, Layer::Interpolating)))
 }
 

@@ -7,6 +7,8 @@ mod report;
 mod shard;
 
 use crate::comparison::{WarningLine, print_warnings};
+use crate::gate::Gate;
+use crate::one_output::verdict_is;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
 use crate::table_file::TableFile;
@@ -17,7 +19,7 @@ use perfdb_compare::scenario::{Scenario, compare_scenarios};
 use perfdb_compare::{Semantics, Warning};
 use perfdb_files::replace::refuse_inputs;
 use perfdb_files::shards::ShardWriter;
-use perfdb_report::operators::{english_table, table};
+use perfdb_report::operators::{english_table, table, verdict};
 use perfdb_store::op_mapping::OpMapping;
 use report::{CaseOutcome, CaseReport};
 use std::ffi::OsString;
@@ -110,13 +112,11 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
             Err(error) => errors.push(error_line(&*error)),
         }
     }
-    let is_accurate = gates::is_accurate(&arguments, &compared);
-    let is_as_before = gates::is_as_before(&arguments, &of, &compared, baseline)?;
-    match (errors.is_empty(), is_accurate && is_as_before) {
-        (false, _) => Err(Failure::lines(errors)),
-        (true, true) => Ok(Status::Success),
-        (true, false) => Ok(Status::LimitPassed),
-    }
+    verdict_is(verdict(&compared));
+    let mut gate = Gate::default();
+    gates::check_accuracy(&mut gate, &arguments, &compared);
+    gates::check_baseline(&mut gate, &arguments, &of, &compared, baseline)?;
+    if errors.is_empty() { Ok(gate.status()) } else { Err(Failure::lines(errors)) }
 }
 
 /// The scenarios that are asked for, else the four default ones.

@@ -1,10 +1,12 @@
 //! Checks measured communication tables against an analytic model.
 
+use crate::gate::Gate;
+use crate::one_output::verdict_is;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, print_limit, run, warn};
+use crate::{Failure, Status, command_of, print, run, warn};
 use clap::{Parser, ValueEnum};
-use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
+use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text, verdict};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::alignment_page;
@@ -111,12 +113,17 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
     }
     commit(written)?;
     print(&to_text(&alignment, arguments.verbose))?;
-    if !arguments.fail_empty && alignment.reports.iter().all(|report| report.points.is_empty()) {
-        warn(&format!("{}: no table has a row to compare (--fail-empty makes that status 3)", alignment.csv_dir));
-    }
-    if arguments.fail_empty && alignment.reports.iter().all(|report| report.points.is_empty()) {
-        print_limit(&format!("{}: no table has a row to compare", alignment.csv_dir));
-        return Ok(Status::LimitPassed);
+    verdict_is(verdict(&alignment));
+    if alignment.reports.iter().all(|report| report.points.is_empty()) {
+        let none = format!("{}: no table has a row to compare", alignment.csv_dir);
+        match arguments.fail_empty {
+            true => {
+                let mut gate = Gate::default();
+                gate.exceeded(none, "at least 1");
+                return Ok(gate.status());
+            }
+            false => warn(&format!("{none} (--fail-empty makes that status 3)")),
+        }
     }
     Ok(if alignment.is_ok() { Status::Success } else { Status::Code(1) })
 }

@@ -175,9 +175,10 @@ fn a_gate_is_passed_where_the_lower_end_exceeds_it() {
     let both = ["--before", "main", "--after", "change"];
     let broken = run(folder, &[&both[..], &["--fail-slower", "2%", "-o", "comment.md"]].concat());
     assert_eq!(broken.code, 3, "{}", broken.stderr);
-    assert!(broken.stderr.contains("limit: slower by 2.8 % (+2.5 to +3.1 %), "), "{}", broken.stderr);
+    assert!(broken.stderr.contains("limit: elapsed time: slower by at least 2.5 % (limit 2 %)\n"), "{}", broken.stderr);
     let comment = std::fs::read_to_string(folder.join("comment.md")).expect("a comment");
     assert!(comment.lines().count() <= 40 && comment.starts_with("**perfdb trace diff: slower by 2."), "{comment}");
+    assert!(comment.contains("\n- limit exceeded: elapsed time: slower by at least 2.5 % (limit 2 %)\n"), "{comment}");
     assert!(comment.contains("<details>") && comment.contains("| class: Attention | "), "{comment}");
     // The estimate is above 3 %, the lower end is not.
     let open = run(folder, &[&both[..], &["--fail-slower", "3"]].concat());

@@ -117,8 +117,7 @@ fn the_gate_fails_on_what_becomes_worse_whatever_it_was() {
     let worse = gate("worse.json");
     let limits: Vec<&str> = worse.stderr.lines().filter(|line| line.starts_with("limit: ")).collect();
     assert_eq!(worse.code, 3, "{}", worse.stderr);
-    let attention =
-        "limit: Attention (flash_fwd): trace 2 against trace 1 was +12.0% and is +60.0% now, 0.048 ms more (limit 10%)";
+    let attention = "limit: Attention (flash_fwd): trace 2 against trace 1 was +12.0 % and is +60.0 % now, 0.048 ms more (limit 10 %)";
     assert!(limits.contains(&attention), "{limits:?}");
     let new = gate("new.json");
     let limits: Vec<&str> = new.stderr.lines().filter(|line| line.starts_with("limit: ")).collect();

@@ -9,7 +9,7 @@ fn m6_outside_its_limits_is_status_3_after_everything_is_written() -> TestResult
     assert!(plain.stdout.contains("M6 = 0.865"), "{plain:?}");
     let outside =
         folder.run("compute-m6", &[&M6[..], &["--json-output", "b.json", "--fail-outside", "0.9,1.10"]].concat())?;
-    assert_eq!((outside.code, outside.stderr.as_str()), (Some(3), "limit: M6 0.865 is outside 0.9..1.10\n"));
+    assert_eq!((outside.code, outside.stderr.as_str()), (Some(3), "limit: M6 is 0.865 (limit 0.9 to 1.10)\n"));
     assert_eq!(outside.stdout.replace("b.json", "a.json"), plain.stdout);
     assert_eq!(folder.read("a.json")?, folder.read("b.json")?);
     let inside = folder.run("compute-m6", &[&M6[..], &["--fail-outside=0.8,0.9"]].concat())?;
@@ -34,13 +34,13 @@ fn the_gate_names_the_worst_kernel_type() -> TestResult {
     let gated = run(&["--fail-above", "9.5", "--min-share", "5"])?;
     assert_eq!((gated.code, &gated.stdout), (Some(3), &plain.stdout));
     let never_measured =
-        "limit: one: aten.add.Tensor is predicted and was never measured (limit 9.5%), 2 kernel types beyond it\n";
+        "limit: one: aten.add.Tensor is predicted and was never measured, 1 more kernel type is beyond (limit 9.5 %)\n";
     assert_eq!(gated.stderr, never_measured);
     let gated = run(&["--fail-above", "9.5", "--min-share", "20"])?;
-    assert_eq!(gated.stderr, "limit: one: MatMulV2 is off by -10.0% (limit 9.5%), 1 kernel types beyond it\n");
+    assert_eq!(gated.stderr, "limit: one: MatMulV2 is off by -10.0 % (limit 9.5 %)\n");
     assert_eq!(folder.read("op.json")?, json);
     let gated = run(&["--fail-above", "9.5"])?;
-    assert_eq!(gated.stderr, never_measured.replace("2 kernel", "3 kernel"));
+    assert_eq!(gated.stderr, never_measured.replace("1 more kernel type is", "2 more kernel types are"));
     assert_eq!(run(&["--fail-above", "10", "--min-share", "20"])?.code, Some(0));
     let nothing = run(&["--fail-above", "10", "--min-share", "99"])?;
     assert_eq!(nothing.code, Some(3));
@@ -65,7 +65,7 @@ fn only_what_has_become_worse_fails() -> TestResult {
     let worse = run("good.json")?;
     assert_eq!(worse.code, Some(3));
     assert!(
-        worse.stderr.contains("limit: M6 was off by 0.0% and is off by -13.5% now (limit 10%)"),
+        worse.stderr.contains("limit: M6 was off by 0.0 % and is off by -13.5 % now, too few measured calls to separate it from noise (limit 10 %)"),
         "{}",
         worse.stderr
     );
@@ -119,8 +119,8 @@ fn a_difference_inside_the_spread_of_the_measured_calls_is_no_regression() -> Te
             assert!(line.starts_with(place), "{tool} {predicted}: {ran:?}");
             let kernel = if tool == "compute-m6" { "M6" } else { "MatMulV2" };
             let where_it_is = if code == 0 { "inside" } else { "beyond" };
-            let spread = format!("{where_it_is} the P10-P90 of the measured calls, -4.5% to +3.5%");
-            for part in [kernel, "was off by -0.5%", spread.as_str()] {
+            let spread = format!("{where_it_is} the P10-P90 of the measured calls, -4.5 to +3.5 %");
+            for part in [kernel, "was off by -0.5 %", spread.as_str()] {
                 assert!(line.contains(part), "{tool} {predicted}, {part}: {line}");
             }
         }
@@ -134,7 +134,61 @@ fn a_single_call_can_not_be_told_from_noise() -> TestResult {
     folder.write("old.json", r#"{"t": [{"kernel_type": "MatMulV2", "error_pct": 1.0, "prof_per_fwd_us": 100.0}]}"#)?;
     let arguments = [&M6[..], &["--baseline", "old.json", "--fail-regression", "5"]].concat();
     let ran = folder.run("generate-op-comparison", &arguments)?;
-    let line = "limit: t: MatMulV2 was off by 1.0% and is off by -10.0% now (limit 5%), too few measured calls to tell it from noise\n";
+    let line = "limit: t: MatMulV2 was off by 1.0 % and is off by -10.0 % now, too few measured calls to separate it from noise (limit 5 %)\n";
     assert_eq!((ran.code, ran.stderr.contains(line)), (Some(3), true), "{ran:?}");
+    Ok(())
+}
+
+/// Every gate writes a comment: the verdict, the limits that are exceeded, and what the screen shows.
+#[test]
+fn markdown_has_the_verdict_and_the_limits() -> TestResult {
+    let folder = Folder::new()?;
+    folder.write("m6.json", r#"{"m6_ratio": 1.0}"#)?;
+    folder.write("none/hcom_allReduce_.csv", "message_bytes,num_devices,topology_tier,Duration(us)\n")?;
+    for name in ["a", "b"] {
+        let duration = if name == "a" { 10 } else { 20 };
+        folder.write(
+            &format!("{name}/MatMulV2.csv"),
+            format!("Input Shapes,Profiling Average Duration(us)\n\"16,512;512,768\",{duration}\n"),
+        )?;
+    }
+    let pair = "t.json p.csv";
+    for (line, verdict, limit) in [
+        (
+            format!("compute-m6 {pair} --fail-outside 0.9,1.1"),
+            "**M6 0.865: predicted ",
+            "M6 is 0.865 (limit 0.9 to 1.1)",
+        ),
+        (
+            format!("compute-m6 {pair} --baseline m6.json --fail-regression 10"),
+            "**M6 0.865: predicted ",
+            "M6 was off by 0.0 % and is off by -13.5 % now, too few measured calls to separate it from noise (limit 10 %)",
+        ),
+        (
+            format!("generate-op-comparison {pair} --output op.json --fail-above 5 --min-share 20"),
+            "**1 scenario compared: predicted 100.0 us, measured 104.0 us (-3.8 %)**",
+            "t: MatMulV2 is off by -10.0 % (limit 5 %)",
+        ),
+        (
+            "diff-databases a b --fail-slower 5 --min-rows 1".to_owned(),
+            "**",
+            "MatMulV2: 100.0 % slower over 1 rows (limit 5 %)",
+        ),
+        (
+            "validate-comm-alignment none --fail-empty".to_owned(),
+            "**OK: 0 rows, PASS 0, WARN 0, FAIL 0**",
+            "none: no table has a row to compare (limit at least 1)",
+        ),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let plain = folder.run(words[0], &words[1..])?;
+        let ran = folder.run(words[0], &[&words[1..], &["-o", "comment.md"]].concat())?;
+        assert_eq!((ran.code, &ran.stdout), (Some(3), &plain.stdout), "{line}: {ran:?}");
+        assert!(ran.stderr.contains(&format!("limit: {limit}\n")), "{line}: {ran:?}");
+        let comment = folder.read("comment.md")?;
+        assert!(comment.starts_with(verdict), "{line}: {comment}");
+        assert!(comment.contains(&format!("\n- limit exceeded: {limit}\n")), "{line}: {comment}");
+        assert!(comment.contains("```text\n"), "{line}: {comment}");
+    }
     Ok(())
 }

@@ -38,7 +38,9 @@ impl Folder {
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> std::io::Result<()> {
-        fs::write(self.0.path().join(name), content)
+        let path = self.0.path().join(name);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, content)
     }
 
     fn read(&self, name: &str) -> std::io::Result<String> {

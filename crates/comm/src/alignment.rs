@@ -21,4 +21,4 @@ mod text;
 
 pub use check::{Alignment, AlignmentOptions, AlignmentPoint, OperatorReport, Status, check};
 pub use model::{ModelKind, predict_us};
-pub use text::{to_json, to_text};
+pub use text::{to_json, to_text, verdict};

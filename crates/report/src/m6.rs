@@ -52,6 +52,13 @@ impl Report<'_> {
         )
     }
 
+    /// The ratio and both times, in one line.
+    pub fn verdict(&self) -> String {
+        let us = |value: f64| fixed_grouped(round(value, 2), 1);
+        let M6 { ratio, empirical_us, real_us, .. } = self.m6;
+        format!("M6 {}: predicted {} us, measured {} us", fixed(ratio, 3), us(empirical_us), us(real_us))
+    }
+
     /// What a program reads: the ratio unrounded, times in microseconds with two decimals.
     pub fn json(&self) -> String {
         let m6 = &self.m6;

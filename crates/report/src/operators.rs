@@ -162,19 +162,38 @@ pub fn csv<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>) -> S
     out
 }
 
-/// Why a scenario does not pass a gate, in one line; the limit as it was given.
-pub fn finding_line(scenario: &str, finding: &GateFinding<'_>, limit: &str, gate: Gate) -> String {
+/// Predicted and measured time of all scenarios, in one line.
+pub fn verdict(compared: &[(String, Vec<OpRow>)]) -> String {
+    let rows = || compared.iter().flat_map(|(_, rows)| rows);
+    let predicted_us: f64 = rows().map(|row| row.tc_total_us.value()).sum();
+    let measured_us: f64 = compared.iter().map(|(_, rows)| measured_total_us(rows)).sum();
+    let by = match measured_us > 0.0 {
+        true => format!(" ({:+.1} %)", (predicted_us / measured_us - 1.0) * 100.0),
+        false => String::new(),
+    };
+    let (predicted, measured) = (fixed(predicted_us, 1), fixed(measured_us, 1));
+    let scenarios = if compared.len() == 1 { "scenario" } else { "scenarios" };
+    format!("{} {scenarios} compared: predicted {predicted} us, measured {measured} us{by}", compared.len())
+}
+
+/// Why a scenario does not pass a gate, in one line.
+pub fn finding_line(scenario: &str, finding: &GateFinding<'_>, gate: Gate) -> String {
     match finding {
         GateFinding::Beyond { worst, offence, count } => {
             let how = match offence {
-                Offence::Error(error) => format!("is off by {}%", Value::Float(*error).repr()),
+                Offence::Error(error) => format!("is off by {} %", Value::Float(*error).repr()),
                 Offence::NeverMeasured => "is predicted and was never measured".to_owned(),
             };
             let kernel_type = &worst.kernel_type;
-            format!("{scenario}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it")
+            let others = match count - 1 {
+                0 => String::new(),
+                1 => ", 1 more kernel type is beyond".to_owned(),
+                others => format!(", {others} more kernel types are beyond"),
+            };
+            format!("{scenario}: {kernel_type} {how}{others}")
         }
         GateFinding::NothingToLookAt => {
-            format!("{scenario}: no kernel type has {}% of the measured time, nothing to look at", gate.min_share_pct)
+            format!("{scenario}: no kernel type has {} % of the measured time, nothing to look at", gate.min_share_pct)
         }
     }
 }

@@ -14,6 +14,9 @@ const ROWS: usize = 24;
 /// Rows of a comment that stand open, and those that are folded.
 const OPEN_ROWS: usize = 8;
 const FOLDED_ROWS: usize = 8;
+/// Lines of a comment, and those that follow its facts or are a limit that is exceeded.
+const COMMENT_LINES: usize = 40;
+const AROUND_FACTS: usize = 4;
 /// Steps or runs that are named.
 const NAMED: usize = 3;
 /// Characters of a name in a comment.
@@ -120,8 +123,13 @@ pub fn markdown(report: &RunsReport) -> String {
     }
     if !facts.is_empty() {
         let _ = writeln!(out, "\n<details><summary>Confidence, and what was left out</summary>\n");
-        for line in &facts {
+        let room = COMMENT_LINES - AROUND_FACTS - out.lines().count();
+        let shown = if facts.len() > room { room - 1 } else { facts.len() };
+        for line in &facts[..shown] {
             let _ = writeln!(out, "- {}", plain(line));
+        }
+        if shown < facts.len() {
+            let _ = writeln!(out, "- {} more in the text and the JSON", facts.len() - shown);
         }
         out.push_str("\n</details>\n");
     }

@@ -20,11 +20,8 @@ pub fn to_text(alignment: &Alignment, verbose: bool) -> String {
     for file in &alignment.skipped {
         let _ = writeln!(out, "  [SKIP] {file} not found in {}", alignment.csv_dir);
     }
-    let mut totals = [0; 4];
     for report in &alignment.reports {
-        let counts = [report.points.len(), report.pass(), report.warn(), report.fail()];
-        totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
-        let [rows, pass, warn, fail] = counts;
+        let [rows, pass, warn, fail] = counts(report);
         let _ = writeln!(out, "\n{rule}\n  {}  ({rows} rows, tolerance={tolerance}x)", report.op);
         let _ = writeln!(out, "  PASS={pass}  WARN={warn}  FAIL={fail}");
         if let Some((mean, smallest, largest)) = report.ratios() {
@@ -37,13 +34,32 @@ pub fn to_text(alignment: &Alignment, verbose: bool) -> String {
             push_table(&mut out, report, verbose);
         }
     }
-    let [rows, pass, warn, fail] = totals;
+    let [rows, pass, warn, fail] = totals(alignment);
     let result = result_name(alignment);
     let _ = writeln!(
         out,
         "\n{rule}\n  TOTAL: {rows} rows  PASS={pass}  WARN={warn}  FAIL={fail}\n  Result: {result}\n{rule}"
     );
     out
+}
+
+/// The result and the counts of all tables, in one line.
+pub fn verdict(alignment: &Alignment) -> String {
+    let [rows, pass, warn, fail] = totals(alignment);
+    format!("{}: {rows} rows, PASS {pass}, WARN {warn}, FAIL {fail}", result_name(alignment))
+}
+
+/// Rows of a table, and those that pass, warn and fail.
+fn counts(report: &OperatorReport) -> [usize; 4] {
+    [report.points.len(), report.pass(), report.warn(), report.fail()]
+}
+
+fn totals(alignment: &Alignment) -> [usize; 4] {
+    let mut totals = [0; 4];
+    for report in &alignment.reports {
+        totals.iter_mut().zip(counts(report)).for_each(|(total, count)| *total += count);
+    }
+    totals
 }
 
 fn result_name(alignment: &Alignment) -> &'static str {
