@@ -3,11 +3,13 @@
 //! What is estimated is the logarithm of the ratio between a duration here and the public one of the same case. Ratios are pooled in part along
 //! a hierarchy: all rows, class of the kernel, table, range of durations by eights and by twos, and range of sizes within it. Each level is
 //! drawn to the one above it, the topmost to no change, by as much as the rows below it scatter: empirical Bayes with variances by moments
-//! (Efron & Morris, Stein's paradox, 1975; Gelman & Hill, Data Analysis Using Regression and Multilevel Models, 2006, chapter 12).
+//! (Efron & Morris, Stein's paradox, 1975; Gelman & Hill, Data Analysis Using Regression and Multilevel Models, 2006, chapter 12). How wide the
+//! intervals must be is learned from measured rows that are left out of the fit.
 
 mod case;
 mod hierarchy;
 mod suggestion;
+mod widths;
 mod written;
 
 use crate::versions::Error;
@@ -16,6 +18,7 @@ use hierarchy::Hierarchy;
 use perfdb_store::registry::Registry;
 use std::collections::BTreeMap;
 use std::path::Path;
+use widths::Widths;
 
 pub use suggestion::Suggestion;
 
@@ -24,6 +27,7 @@ pub use suggestion::Suggestion;
 pub struct Calibration {
     public: Vec<Rows>,
     hierarchy: Hierarchy,
+    widths: Widths,
     /// Durations that were measured here, in microseconds, by place among the public rows.
     measured: BTreeMap<Place, Vec<f64>>,
     /// Figures of each table, by name.
@@ -58,7 +62,7 @@ pub struct Calibrated {
     pub duration_us: f64,
     /// Ends of the 90 % interval.
     pub interval_us: [f64; 2],
-    /// The standard deviation of its logarithm.
+    /// The standard deviation of the log-normal distribution that has this interval.
     pub deviation: f64,
 }
 
@@ -99,9 +103,18 @@ pub fn calibrate(public: &Path, mine: &[&Path]) -> Result<Calibration, Error> {
         let public_us = rows.duration_us(place.row);
         durations_us.iter().filter_map(move |us| Some((path.clone()?, (us / public_us?).ln())))
     });
-    let hierarchy = Hierarchy::fit(samples);
-    let mut calibration =
-        Calibration { public: public_rows, hierarchy, measured, tables: Vec::new(), matched, unmatched, collectives };
+    let samples: Vec<_> = samples.collect();
+    let widths = Widths::fit(&samples);
+    let mut calibration = Calibration {
+        public: public_rows,
+        hierarchy: Hierarchy::fit(samples.into_iter()),
+        widths,
+        measured,
+        tables: Vec::new(),
+        matched,
+        unmatched,
+        collectives,
+    };
     calibration.tables = (0..calibration.public.len()).map(|table| calibration.figures(table)).collect();
     Ok(calibration)
 }
@@ -117,7 +130,7 @@ impl Calibration {
         let (public_us, path) = (rows.duration_us(row)?, rows.path(row)?);
         let estimate = self.hierarchy.estimate(&path);
         let duration_us = public_us * estimate.mean.exp();
-        let deviation = (estimate.variance + estimate.scatter).sqrt();
+        let deviation = estimate.deviation() * self.widths.of(&path, estimate.support);
         let half = (NINE_OF_TEN * deviation).exp();
         Some(Calibrated { duration_us, interval_us: [duration_us / half, duration_us * half], deviation })
     }
@@ -140,7 +153,7 @@ impl Calibration {
 
     /// Rows that narrow the intervals of most rows when they are measured, at most this many, the best first.
     pub fn suggestions(&self, count: usize) -> Vec<Suggestion> {
-        suggestion::best(&self.public, &self.hierarchy, |table, row| self.calibrated(table, row), count)
+        suggestion::best(&self.public, &self.hierarchy, &self.widths, |table, row| self.calibrated(table, row), count)
     }
 
     /// Rows of all tables.

@@ -28,8 +28,15 @@ pub(super) struct Estimate {
     pub(super) variance: f64,
     /// How far rows scatter around it.
     pub(super) scatter: f64,
-    /// Rows measured in the same leaf.
-    pub(super) count: usize,
+    /// The deepest level on which rows of the same node were measured.
+    pub(super) support: usize,
+}
+
+impl Estimate {
+    /// The standard deviation of a row's logarithm, as the model has it.
+    pub(super) fn deviation(&self) -> f64 {
+        (self.variance + self.scatter).sqrt()
+    }
 }
 
 /// A node with rows below it.
@@ -129,12 +136,12 @@ impl Hierarchy {
     /// What is known of a row: of the lowest node that has samples, and less where those of the levels below it have none.
     pub(super) fn estimate(&self, path: &Path) -> Estimate {
         let scatter = self.scatter.get(&path.levels[TABLE]).copied().unwrap_or(self.scatter_of_all);
-        let mut found = Estimate { mean: 0.0, variance: 0.0, scatter, count: 0 };
+        let mut found = Estimate { mean: 0.0, variance: 0.0, scatter, support: 0 };
         for (depth, name) in path.levels.iter().enumerate() {
             match self.levels[depth].get(name) {
                 Some(node) => {
                     (found.mean, found.variance) = (node.mean, node.variance);
-                    found.count = if depth == DEPTH - 1 { node.samples.len() } else { 0 };
+                    found.support = depth;
                 }
                 None => found.variance += self.between[depth],
             }
@@ -193,6 +200,6 @@ mod tests {
         let (known, other) = (tree.estimate(&path("a", "t", "1")), tree.estimate(&path("a", "w", "1")));
         assert!((known.mean - 0.41).abs() < 0.02, "{known:?}");
         assert!(other.mean > 0.15 && other.mean < 0.4 && other.variance > 10.0 * known.variance, "{other:?}");
-        assert_eq!((known.count, other.count), (30, 0));
+        assert_eq!((known.support, other.support), (DEPTH - 1, 1));
     }
 }

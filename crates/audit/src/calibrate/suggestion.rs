@@ -3,6 +3,7 @@
 use super::Calibrated;
 use super::case::Rows;
 use super::hierarchy::{DEPTH, Estimate, Hierarchy};
+use super::widths::Widths;
 use std::collections::BTreeMap;
 
 /// A row that is worth measuring.
@@ -26,6 +27,8 @@ pub struct Suggestion {
 struct Leaf {
     rows: Vec<(f64, usize, usize)>,
     known: Estimate,
+    /// By what the interval is wider than the model has it.
+    width: f64,
     /// Rows chosen here.
     chosen: usize,
 }
@@ -34,6 +37,7 @@ struct Leaf {
 pub(super) fn best(
     public: &[Rows],
     hierarchy: &Hierarchy,
+    widths: &Widths,
     calibrated: impl Fn(usize, usize) -> Option<Calibrated>,
     count: usize,
 ) -> Vec<Suggestion> {
@@ -41,10 +45,9 @@ pub(super) fn best(
     for (table, rows) in public.iter().enumerate() {
         for (row, us) in rows.durations() {
             let Some(path) = rows.path(row) else { continue };
-            let leaf = leaves.entry(path.levels[DEPTH - 1].clone()).or_insert_with(|| Leaf {
-                rows: Vec::new(),
-                known: hierarchy.estimate(&path),
-                chosen: 0,
+            let leaf = leaves.entry(path.levels[DEPTH - 1].clone()).or_insert_with(|| {
+                let known = hierarchy.estimate(&path);
+                Leaf { rows: Vec::new(), known, width: widths.of(&path, known.support), chosen: 0 }
             });
             leaf.rows.push((us, table, row));
         }
@@ -81,7 +84,7 @@ impl Leaf {
     fn deviation(&self, more: usize) -> f64 {
         let Estimate { variance, scatter, .. } = self.known;
         let left = variance * scatter / (scatter + variance * more as f64);
-        (left + scatter).sqrt()
+        (left + scatter).sqrt() * self.width
     }
 
     fn gain(&self) -> f64 {
