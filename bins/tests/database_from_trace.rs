@@ -258,3 +258,68 @@ fn attention_of_a_server_takes_its_lengths_from_the_step() -> TestResult {
     assert!(shown.contains("attention of prefill and decode in one call"), "{shown}");
     Ok(())
 }
+
+/// A capture of graphs, each of the same operators on rows of its own, whose launches name no kernel, as NVIDIA's profiler has it.
+fn capture(graphs: &[u64]) -> String {
+    let mut events = Vec::new();
+    let mut correlation = 0;
+    for (number, rows) in graphs.iter().enumerate() {
+        let start = 10_000.0 * number as f64;
+        let types = ["c10::BFloat16", "c10::BFloat16"];
+        let operators = [
+            ("aten::index_copy_", json!({"Input Dims": [[64, 64], [rows, 64]], "Input type": types})),
+            ("aten::mm", json!({"Input Dims": [[rows, 64], [64, 48]], "Input type": types})),
+        ];
+        let mut add = |category: &str, name: &str, at: f64, dur: f64, arguments: Value| {
+            events.push(json!({
+                "ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start + at, "dur": dur, "args": arguments,
+            }));
+        };
+        add("cuda_runtime", "cudaStreamBeginCapture", 10.0, 1.0, json!({"correlation": 900 + number}));
+        for (at, (name, arguments)) in operators.into_iter().enumerate() {
+            let at = 100.0 * (at + 1) as f64;
+            correlation += 1;
+            add("cpu_op", name, at, 50.0, arguments);
+            add("cuda_runtime", "cudaLaunchKernel", at + 10.0, 5.0, json!({"correlation": correlation}));
+        }
+        add("cuda_runtime", "cudaStreamEndCapture", 1000.0, 1.0, json!({"correlation": 950 + number}));
+    }
+    json!({"traceEvents": events}).to_string()
+}
+
+/// Two replays of such a graph.
+fn replays() -> String {
+    let mut events = Vec::new();
+    for number in 0..2 {
+        let start = 1000.0 * f64::from(number);
+        events.push(json!({
+            "ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 1, "ts": start, "dur": 5, "args": {"correlation": 7 + number},
+        }));
+        for (at, (name, us)) in [("index_copy_kernel", 3.0), ("nvjet_tst_64x8", 10.0)].into_iter().enumerate() {
+            events.push(json!({
+                "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start + 20.0 * (at + 1) as f64, "dur": us,
+                "args": {"correlation": 7 + number, "device": 0, "stream": 7},
+            }));
+        }
+    }
+    json!({"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": events}).to_string()
+}
+
+#[test]
+fn kernels_of_replays_have_the_operators_of_their_capture() -> TestResult {
+    let world = World::new()?;
+    fs::write(world.path("replays.json"), replays())?;
+    fs::write(world.path("capture.json"), capture(&[16]))?;
+    let shown = world.made(&["replays.json", "--capture", "capture.json"])?;
+    assert!(shown.starts_with("2 tables with 2 rows → db; 100.0 % of 0.026 ms of kernel time\n"), "{shown}");
+    let copies = rows(&world.path("db/aten_index_copy_.csv"))?;
+    assert_eq!(cell(&copies[0], "Input Shapes"), "64,64;16,64");
+    assert_eq!((cell(&copies[0], "Average Duration(us)"), cell(&copies[0], "Profiling Calls")), ("3", "2"));
+    assert_eq!(cell(&rows(&world.path("db/aten_mm_cublas.csv"))?[0], "Input Shapes"), "16,64;64,48");
+    // Two graphs of one size: nothing says which of them was replayed.
+    fs::write(world.path("several.json"), capture(&[16, 32]))?;
+    let arguments = ["replays.json", "--capture", "several.json", "--database-path", "other"];
+    let (status, _, stderr) = world.run("database-from-trace", &arguments)?;
+    assert!(status == Some(1) && stderr.contains("the capture needs one graph of its size"), "{stderr}");
+    Ok(())
+}

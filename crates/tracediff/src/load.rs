@@ -132,7 +132,7 @@ impl Trace {
             Some(perfdb_trace::profile::Kind::AscendTable) => perfdb_doctor::check(&path, &Default::default()).ok(),
             _ => report(contents.doctor, &path, read_again),
         };
-        let wanted = Wanted { launched: true, shaped: false, ..options.wanted() };
+        let wanted = Wanted { launched: true, ..options.wanted() };
         let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
         let capture = capture.map(|capture| capture.columns);
         load(path, contents.columns, &contents.members, report, capture, options)
@@ -283,9 +283,12 @@ fn load(
                 operators::find(&kernels, &columns, &launches, &launch_of, decision, options.stacks, &mut names);
             let copies = &columns.copies;
             let replays = Replays { kernels: &kernels, copies, launches: &launches, launch_of: &launch_of };
-            joined = capture.map(|mut capture| {
-                captures::join(&replays, &mut capture, options.stacks, &mut names, &mut operators, &mut calls)
-            });
+            let (found_joined, captured_shapes) = capture
+                .map(|mut capture| {
+                    captures::join(&replays, &mut capture, options.stacks, &mut names, &mut operators, &mut calls)
+                })
+                .unzip();
+            joined = found_joined;
             attention::resolve(&mut calls, &kernels, &passes, &finder.lengths(), &names, options.unwindowed);
             replayed = replays.kernels_of_graphs(&names);
             let mut found = classes::find(&kernels, &operators.of_kernels, &names, classifier);
@@ -370,7 +373,11 @@ fn load(
                     finder: &finder,
                     timeline: &found,
                 };
-                facts = Some(Facts::new(&sources));
+                let mut found = Facts::new(&sources);
+                if let Some(shapes) = captured_shapes {
+                    shapes.add_to(&mut found.shaped);
+                }
+                facts = Some(found);
             }
             timeline = Some(found);
             legacy = None;

@@ -12,6 +12,7 @@ use crate::columns::{Columns, Kernel};
 use crate::copies::GpuCopy;
 use crate::frames::{NO_STACK, StackId};
 use crate::names::{NO_NAME, NameId, Names};
+use crate::one_trace::shapes::{self, NO_OPERATOR, Shaped, ShapedRow};
 use crate::time::Picoseconds;
 
 /// What became of the graphs of a trace.
@@ -63,7 +64,7 @@ pub(crate) fn join(
     names: &mut Names,
     operators: &mut Operators,
     calls: &mut Calls,
-) -> Joined {
+) -> (Joined, CapturedShapes) {
     let mut capture_names = std::mem::take(&mut capture.names);
     capture_names.finish();
     let captures = captures(capture, &capture_names, names);
@@ -85,11 +86,66 @@ pub(crate) fn join(
         }
     }
     joined.joined_kernels = pairs.len() as u64;
+    let mut shapes = CapturedShapes::default();
     if !pairs.is_empty() {
-        let found = of_launches(&captures, capture, with_stacks, &mut capture_names);
+        let mut found = of_launches(&captures, capture, with_stacks, &mut capture_names);
+        shapes = CapturedShapes::of(&mut found, &pairs, &capture_names, names, replays.kernels.len());
         found.take(&pairs, &capture_names, names, operators, calls, replays.kernels.len());
     }
-    joined
+    (joined, shapes)
+}
+
+/// Operators with shapes of the kernels of replays.
+#[derive(Debug, Default)]
+pub(crate) struct CapturedShapes {
+    /// Per kernel its call, or [`NO_OPERATOR`]; empty where nothing was joined.
+    of_kernels: Vec<u32>,
+    row_of: Vec<u32>,
+    rows: Vec<ShapedRow>,
+}
+
+impl CapturedShapes {
+    fn of(found: &mut OfLaunches, pairs: &[Pair], from: &Names, names: &mut Names, kernels: usize) -> CapturedShapes {
+        let Shaped { of_kernels: of_launches, row_of, mut rows, .. } = std::mem::take(&mut found.shaped);
+        if rows.is_empty() {
+            return CapturedShapes::default();
+        }
+        for row in &mut rows {
+            row.name = names.text(from.get(row.name));
+        }
+        let mut shapes = CapturedShapes { of_kernels: vec![NO_OPERATOR; kernels], row_of: Vec::new(), rows };
+        // Every replay calls again what was captured once.
+        let mut known: FxHashMap<(u64, u32), u32> = FxHashMap::default();
+        for pair in pairs {
+            let call = of_launches[found.numbers[&pair.launch] as usize];
+            if call == NO_OPERATOR {
+                continue;
+            }
+            let number = *known.entry((pair.replay, call)).or_insert_with(|| {
+                shapes.row_of.push(row_of[call as usize]);
+                shapes.row_of.len() as u32 - 1
+            });
+            shapes.of_kernels[pair.kernel as usize] = number;
+        }
+        shapes
+    }
+
+    /// Puts them behind the calls that the trace itself has.
+    pub(crate) fn add_to(self, shaped: &mut Shaped) {
+        if self.of_kernels.is_empty() {
+            return;
+        }
+        let (calls, rows) = (shaped.row_of.len() as u32, shaped.rows.len() as u32);
+        shaped.of_kernels.resize(self.of_kernels.len(), NO_OPERATOR);
+        for (own, captured) in shaped.of_kernels.iter_mut().zip(self.of_kernels) {
+            if captured != NO_OPERATOR {
+                *own = calls + captured;
+            }
+        }
+        shaped.row_of.extend(self.row_of.into_iter().map(|row| rows + row));
+        shaped.rows.extend(self.rows);
+        shaped.captured_from = Some(calls);
+    }
 }
 
 /// A kernel of a replay, and its launch in the capture.
@@ -267,6 +323,8 @@ struct OfLaunches {
     numbers: FxHashMap<u32, u32>,
     operators: Operators,
     calls: Calls,
+    /// Empty where no shapes of operators are wanted.
+    shaped: Shaped,
 }
 
 /// Finds operators, stacks and calls of captured launches as if each were a kernel.
@@ -290,7 +348,8 @@ fn of_launches(captures: &[Capture], capture: &Columns, with_stacks: bool, names
     let calls = calls::find(&kernels, capture, &launches, &launch_of, names);
     let decision = Decision::ByExternalId;
     let operators = operators::find(&kernels, capture, &launches, &launch_of, decision, with_stacks, names);
-    OfLaunches { numbers: launch_of.into_iter().zip(0..).collect(), operators, calls }
+    let shaped = shapes::find(capture, &launches, &launch_of);
+    OfLaunches { numbers: launch_of.into_iter().zip(0..).collect(), operators, calls, shaped }
 }
 
 impl OfLaunches {

@@ -91,7 +91,15 @@ fn owner(trace: &Trace, at: usize, communicates: bool) -> Owner {
         return message.map_or_else(|| Owner::Nobody(name(), Reason::NoBytes), Owner::Formula);
     }
     if trace.replayed.get(at) == Some(&true) {
-        return formula.map_or(Owner::Nobody(None, Reason::Replayed), Owner::Formula);
+        // Operators around the replay itself own none of its kernels.
+        let captured_from = trace.facts.as_ref().and_then(|facts| facts.shaped.captured_from);
+        let captured = operator.filter(|operator| captured_from.is_some_and(|first| *operator >= first));
+        let reason = if trace.joined.is_some() { Reason::NotCaptured } else { Reason::Replayed };
+        return match (formula, captured) {
+            (Some(call), _) => Owner::Formula(call),
+            (None, Some(operator)) => Owner::Operator(operator),
+            (None, None) => Owner::Nobody(None, reason),
+        };
     }
     // Attention is called by an operator with the heads of the model around the one that pads them.
     let attention = formula.filter(|call| shape(*call).operator == ATTENTION);

@@ -38,7 +38,11 @@ pub(super) fn arguments(dims: &str, types: &str, default: Option<DType>) -> Resu
         let dtype = name.map_or(default, of_name).ok_or(Reason::NoTypes)?;
         found.push(Some(Tensor { shape, dtype }));
     }
-    if found.iter().flatten().next().is_none() { Err(Reason::NoShapes) } else { Ok(found) }
+    match found.iter().flatten().next() {
+        Some(_) => Ok(found),
+        None if types.iter().any(|name| name == "TensorList") => Err(Reason::Lists),
+        None => Err(Reason::NoShapes),
+    }
 }
 
 /// The type of a name of the profiler: `c10::BFloat16`, `float`, `long int`.
@@ -81,6 +85,7 @@ mod tests {
             ("[[], []]", r#"["float", "Scalar"]"#, Reason::NoShapes),
             ("[[2, 3]]", r#"[""]"#, Reason::NoTypes),
             ("[[2, 3]]", "", Reason::NoTypes),
+            ("[[], []]", r#"["TensorList", "Scalar"]"#, Reason::Lists),
             ("[[[2, 3], [4]], []]", r#"["TensorList", "Scalar"]"#, Reason::Lists),
         ] {
             assert_eq!(arguments(dims, types, None), Err(reason), "{dims}");

@@ -23,6 +23,8 @@ pub(crate) struct Shaped {
     pub(crate) rows: Vec<ShapedRow>,
     /// Copies and sets of calls, in the order of the file.
     pub(crate) copies: Vec<ShapedCopy>,
+    /// The first call that is known from a capture of the replayed graph, where there is one.
+    pub(crate) captured_from: Option<u32>,
 }
 
 /// A copy or a set that an operator made.
@@ -78,7 +80,13 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
             .filter(|copy| copy.call != NO_OPERATOR)
     };
     let copies = columns.copies.iter().zip(&copies).filter_map(of_copy).collect();
-    Shaped { of_kernels: launch_of.iter().map(of_kernel).collect(), row_of, rows: rows.found, copies }
+    Shaped {
+        of_kernels: launch_of.iter().map(of_kernel).collect(),
+        row_of,
+        rows: rows.found,
+        copies,
+        captured_from: None,
+    }
 }
 
 /// Pairs of a launch and the operator that the file links it to.
