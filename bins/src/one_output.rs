@@ -114,6 +114,8 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
     let mut named: Vec<OsString> = Vec::with_capacity(arguments.len());
     let mut texts = Vec::new();
     let mut forms = Vec::new();
+    // A file of the tool's own --output, which -o must not replace.
+    let mut of_own = None;
     let mut words = arguments.into_iter();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -123,6 +125,9 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
         }
         let is_long = word.as_bytes().starts_with(b"--");
         let Some(file) = (own != Some(false) || !is_long).then(|| value(&word, &mut words)).flatten() else {
+            if is_long && word.as_bytes().starts_with(b"--output") {
+                of_own = Some("output");
+            }
             named.push(word);
             continue;
         };
@@ -144,6 +149,9 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
                 forms.push(option);
             }
         }
+    }
+    if let Some(own) = of_own.filter(|own| forms.iter().any(|form| form == own)) {
+        return Err(format!("--{own}: there are two files of one form, with -o and with --{own}"));
     }
     texts::keep(texts);
     Ok(named)

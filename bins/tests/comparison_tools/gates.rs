@@ -190,5 +190,9 @@ fn markdown_has_the_verdict_and_the_limits() -> TestResult {
         assert!(comment.contains(&format!("\n- limit exceeded: {limit}\n")), "{line}: {comment}");
         assert!(comment.contains("```text\n"), "{line}: {comment}");
     }
+    // Neither file of one form is lost in silence.
+    let words = ["t.json", "p.csv", "-o", "a.json", "--output", "b.json"];
+    let twice = folder.run("generate-op-comparison", &words)?;
+    assert!(twice.code == Some(2) && twice.stderr.contains("two files of one form"), "{twice:?}");
     Ok(())
 }

@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use perfdb_compare::operators::{Gate, GateFinding, Number, Offence, OpRow, measured_total_us, share_pct};
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
-use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+use perfdb_pycompat::format::{fixed, fixed_grouped, pad_left, pad_right};
 use perfdb_pycompat::json::{Style, write};
 use perfdb_pycompat::value::Value;
 
@@ -171,7 +171,7 @@ pub fn verdict(compared: &[(String, Vec<OpRow>)]) -> String {
         true => format!(" ({:+.1} %)", (predicted_us / measured_us - 1.0) * 100.0),
         false => String::new(),
     };
-    let (predicted, measured) = (fixed(predicted_us, 1), fixed(measured_us, 1));
+    let [predicted, measured] = [predicted_us, measured_us].map(|us| fixed_grouped(us, 1));
     let scenarios = if compared.len() == 1 { "scenario" } else { "scenarios" };
     format!("{} {scenarios} compared: predicted {predicted} us, measured {measured} us{by}", compared.len())
 }
