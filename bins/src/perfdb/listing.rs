@@ -11,7 +11,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   perfdb trace diff mi300x.json.gz h100.json.gz
   perfdb db query db --kernel MatMulV2 16x5120 768x5120
-  perfdb pass explain trace.json forward_pass.csv --html page.html";
+  perfdb pass explain trace.json forward_pass.csv -o page.html";
 
 /// The groups with the names of their commands.
 pub(super) fn groups() -> String {

@@ -10,10 +10,11 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_files::escape::shown as path;
 use perfdb_files::paths::within;
-use perfdb_files::replace::refuse_inputs;
+use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::add_findings;
 use perfdb_replay::plan::refusal;
 use perfdb_report::database_check::{Shown, Summary, text};
+use perfdb_report::list_csv::{OF_DATABASE_CHECK, list_csv};
 use perfdb_store::directory::tables_in;
 use perfdb_store::kernel::operator_name;
 use perfdb_store::lint::{Checked, Finding, Kind, check_with, disagreements};
@@ -59,6 +60,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
+    /// Write all findings as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
+
     #[command(flatten)]
     terminal: TerminalArguments,
 
@@ -70,7 +75,7 @@ const EXAMPLES: &str = "\
 Examples:
   check-database db/
   check-database db/ --against-samples --all
-  check-database db/ -o findings.json --ignore no-duration table-without-mapping
+  check-database db/ -o findings.csv --ignore no-duration table-without-mapping
 
 Exit status: 0 nothing found, 1 failed, 2 wrong usage, 3 something found (also a mapping without tables).";
 
@@ -82,9 +87,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let database = arguments.database.directory(None)?;
     refuse_other(&database)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
-    if let (Some(json), true) = (&json, database.is_dir()) {
+    let csv = JsonFile::open_beside_tables(arguments.csv.as_deref(), &database)?;
+    if database.is_dir() {
         let inputs = files_of(&database)?;
-        refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
+        let outputs = [&json, &csv].into_iter().flatten().map(JsonFile::path);
+        refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     }
     let refused = |kernel: &str, columns: &[String], cells: &[&str]| {
         refusal(operator_name(kernel), columns, cells).map(|refusal| refusal.to_string())
@@ -105,9 +112,18 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
     let shown = if arguments.all { Shown::All } else { Shown::OfKind { limit: arguments.limit, hint: "--all" } };
     print_styled(&text(&checked, &listed, record.as_ref(), shown, arguments.terminal.layout()))?;
+    let summary = Summary::new(&database, &checked, record.as_ref(), is_ignored);
+    let mut written = Vec::new();
     if let Some(json) = json {
-        json.write(&Summary::new(&database, &checked, record.as_ref(), is_ignored))?;
+        written.push(json.stage(&summary)?);
     }
+    if let Some(csv) = csv {
+        let document = serde_json::to_value(&summary).map_err(std::io::Error::other)?;
+        written.push(
+            csv.stage_text(&list_csv(&OF_DATABASE_CHECK, document["findings"].as_array().into_iter().flatten()))?,
+        );
+    }
+    commit(written)?;
     // A folder without tables is no database that is in order.
     Ok(if listed.is_empty() && checked.tables > 0 { Status::Success } else { Status::LimitPassed })
 }

@@ -21,8 +21,10 @@ use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
 use perfdb_query::Surroundings;
 use perfdb_report::density::{document, screen, text};
+use perfdb_report::list_csv::{OF_DENSITY, list_csv};
 use perfdb_store::op_mapping::OpMapping;
 use perfdb_trace::source::Source;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -91,6 +93,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
+    /// Write all findings as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
+
     /// Show at most N findings [default: one screen]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -135,7 +141,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         // Its tables are judged without it, and its queries by it: one that cannot be read is no mapping that says nothing.
         OpMapping::load(&database.join("op_mapping.yaml"))?;
     }
-    refuse_inputs(arguments.json.as_deref().map(Path::new), files.iter().map(PathBuf::as_path))?;
+    let outputs = [&arguments.json, &arguments.csv].into_iter().flatten().map(Path::new);
+    refuse_inputs(outputs, files.iter().map(PathBuf::as_path))?;
     if let Some(folder) = &arguments.suggest {
         refuse_database(
             folder.as_ref(),
@@ -145,13 +152,20 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
+    let csv = JsonFile::open_beside_tables(arguments.csv.as_deref(), &directory)?;
     let (inputs, sha256) = inputs(&arguments, directory, baseline)?;
     let report = check(&inputs)?;
     warn_of_unmet(arguments.ranges.as_deref(), &report);
     let mut staged = Vec::new();
-    if let Some(file) = json {
+    if json.is_some() || csv.is_some() {
         let document = document(&report, &inputs.standard.version, &inputs.directory, sha256.as_deref())?;
-        staged.push(file.stage_text(&document)?);
+        if let Some(csv) = csv {
+            let document: Value = serde_json::from_str(&document).map_err(std::io::Error::other)?;
+            staged.push(csv.stage_text(&list_csv(&OF_DENSITY, document["findings"].as_array().into_iter().flatten()))?);
+        }
+        if let Some(json) = json {
+            staged.push(json.stage_text(&document)?);
+        }
     }
     let layout = arguments.terminal.layout();
     let shown = match (arguments.all, arguments.limit) {

@@ -13,8 +13,10 @@ use perfdb_files::escape::one_line;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::{Database, ReaderSemantics};
 use perfdb_report::evaluation::{document, text};
+use perfdb_report::list_csv::{OF_EVALUATION, inner_objects, list_csv};
 use perfdb_report::pages::evaluation_page;
 use perfdb_store::near_name::nearest;
+use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,6 +57,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
+    /// Write the figures as CSV to FILE, a line for what was left out of each table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
+
     /// Also write one HTML page with charts and all rows
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
@@ -86,10 +92,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     refuse_other(&directory)?;
     let database = Database::open(&directory)?;
     let inputs = files_of(&directory)?;
-    let outputs = [&arguments.json, &arguments.html].into_iter().flatten().map(Path::new);
+    let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
+    let csv = JsonFile::open_beside_tables(arguments.csv.as_deref(), &directory)?;
     let html = JsonFile::open(arguments.html.as_deref())?;
     let known = database.kernel_types();
     if let Some(unknown) = arguments.kernel.iter().find(|name| !known.iter().any(|known| **known == ***name)) {
@@ -132,6 +139,10 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mut written = Vec::new();
     if let Some(file) = json {
         written.push(file.stage_text(&document(&evaluations)?)?);
+    }
+    if let Some(file) = csv {
+        let document: Value = serde_json::from_str(&document(&evaluations)?).map_err(std::io::Error::other)?;
+        written.push(file.stage_text(&list_csv(&OF_EVALUATION, &inner_objects(&document["kernels"], "scores")))?);
     }
     if let Some(file) = html {
         let read = provenance(TOOL.name, [("database", directory.as_path())]);

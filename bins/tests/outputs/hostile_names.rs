@@ -127,6 +127,32 @@ fn tables_that_no_original_wrote_hold_no_formula_and_no_control_character() -> T
 }
 
 #[test]
+fn findings_and_figures_are_tables_too() -> TestResult {
+    let tools = [
+        ("check-database hdb -o o.csv", "kind,severity,file,line,message,ignored\n"),
+        ("check-density hdb -o o.csv", "gate,kind,fails,file,line,axis,bucket,"),
+        ("evaluate-database hdb -o o.csv", "kernel_type,left_out,axis,asked,median_error,"),
+    ];
+    for (line, header) in tools {
+        let world = world()?;
+        let output = world.run(line)?;
+        assert_ne!(output.status.code(), Some(1), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = fs::read_to_string(world.at("o.csv"))?;
+        assert!(text.starts_with(header), "{line}: {text}");
+        let mut records = 0;
+        for record in csv::Reader::from_reader(text.as_bytes()).records() {
+            for cell in &record? {
+                let is_formula = cell.parse::<f64>().is_err() && cell.starts_with(['=', '+', '-', '@']);
+                assert!(!is_formula && !cell.chars().any(is_control), "{line}: {cell:?}");
+            }
+            records += 1;
+        }
+        assert!(records > 0 || !line.starts_with("check-database"), "{line}: {text}");
+    }
+    Ok(())
+}
+
+#[test]
 fn texts_that_no_original_printed_command_no_terminal() -> TestResult {
     for (line, file) in TEXTS {
         let world = world()?;

@@ -42,6 +42,8 @@ const CASES: &[(&str, &[&str])] = &[
     ("compare-traces gpu1.json gpu2.json --registry registry.yaml --output OUT", &["registry.yaml"]),
     ("check-trace t.json --repair OUT", &["t.json"]),
     ("check-database --database-path db --json OUT", &["db/Add.csv", "db/op_mapping.yaml"]),
+    ("check-database --database-path db --csv OUT", &["db/op_mapping.yaml"]),
+    ("evaluate-database --database-path db --csv OUT", &["db/op_mapping.yaml"]),
     ("evaluate-database --database-path db --json OUT", &["db/Add.csv", "db/op_mapping.yaml"]),
     ("evaluate-database --database-path db --html OUT", &["db/Add.csv"]),
     (

@@ -7,6 +7,7 @@ pub use traced::{TracedAnswer, traced};
 
 use crate::layout::{Cell, Column, Layout, Table};
 use number::microseconds;
+pub(crate) use number::total;
 use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_query::{Answer, Class, Miss, Query, Reader, Source};
 use std::fmt::Write as _;

@@ -35,8 +35,10 @@ fn us(ps: i128) -> String {
 
 /// `12.0 us (11.5..12.6)` of this number of calls each.
 fn interval(interval: &Interval, calls: f64) -> String {
-    let us = |ps: i128| fixed_grouped(ps as f64 / 1e6 / calls, 1);
-    format!("{} us ({}..{})", us(interval.best_ps), us(interval.low_ps), us(interval.high_ps))
+    let us = |ps: i128| ps as f64 / 1e6 / calls;
+    let ends = [us(interval.low_ps), us(interval.high_ps)];
+    let [number, ends] = crate::answers::total(us(interval.best_ps), Some(ends));
+    format!("{number} us ({})", ends.replace('–', ".."))
 }
 
 /// Whether the measured pass lies `inside` or `outside` an interval.

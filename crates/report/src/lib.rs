@@ -22,6 +22,7 @@ pub mod event_table;
 pub mod forecast;
 pub mod layout;
 pub mod ledger;
+pub mod list_csv;
 pub mod m6;
 mod markdown;
 pub mod measured;

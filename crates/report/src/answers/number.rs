@@ -12,7 +12,7 @@ pub(super) fn microseconds(us: f64, interval_us: Option<[f64; 2]>) -> String {
 }
 
 /// A sum of microseconds, grouped by thousands: one decimal where all of it was measured, else as its interval bears; and the interval's ends.
-pub(super) fn total(us: f64, interval_us: Option<[f64; 2]>) -> [String; 2] {
+pub(crate) fn total(us: f64, interval_us: Option<[f64; 2]>) -> [String; 2] {
     let Some([low, high]) = interval_us.filter(|[low, high]| low <= high && (high - low).is_finite()) else {
         return [fixed_grouped(us, 1), String::new()];
     };

@@ -13,6 +13,8 @@ const UNIFORM: f64 = 0.8;
 const SAME_FACTOR: f64 = 0.011;
 /// Smaller factors are nothing to speak of.
 const LEAST_FACTOR: f64 = 0.03;
+/// Errors without their signs, over the measured time: with more, and few shapes in common, the sides are not one workload.
+const MOST_ERROR: i128 = 2;
 /// Groups with less of the time are noise.
 const LEAST_TIME: f64 = 0.01;
 
@@ -45,7 +47,9 @@ pub(super) fn other_workload(explanation: &Explanation) -> Option<String> {
     // What no operator maps to is a gap of the prediction, and says nothing about the model.
     let mapped = explanation.ledger.leaves.iter().filter(|leaf| matches!(leaf.cause, Cause::Analytic | Cause::Partial));
     let mapped_ps: i128 = mapped.map(|leaf| leaf.difference_ps.abs()).sum();
-    let is_other = ((met_ps + mapped_ps) as f64) < LEAST_SHARED * all_ps as f64;
+    let ledger = &explanation.ledger;
+    let is_less = |ps: i128| (ps as f64) < LEAST_SHARED * all_ps as f64;
+    let is_other = is_less(met_ps + mapped_ps) || is_less(met_ps) && ledger.gross_ps > MOST_ERROR * ledger.measured_ps;
     is_other.then(|| {
         format!(
             "shapes of only {} of the measured compute time are predicted at all: another model, or other sizes",

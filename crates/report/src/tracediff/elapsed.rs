@@ -12,14 +12,15 @@ use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Share of the time of trace 1 below which a row is one of the smaller ones.
 const SMALL_SHARE: f64 = 0.01;
-/// Steps that are shown.
-const STEPS_SHOWN: usize = 3;
+/// Steps that are shown, where there is room for them.
+pub(super) const STEPS_SHOWN: usize = 3;
 /// Rows of the parts of time, with that of the smaller ones and that of the whole.
 const PARTS_SHOWN: usize = 7;
 /// Lines of a step: names of kernels are long.
 const LINES_OF_A_STEP: usize = 2;
-/// Kinds of copies that are shown.
+/// Kinds of copies that are shown, and the share of the elapsed time below which they are not.
 const COPIES_SHOWN: usize = 2;
+const LEAST_COPIED: f64 = 0.01;
 
 /// How far the traces can be trusted, where that is not all the way.
 pub(super) fn trust(out: &mut String, trust: &Trust) {
@@ -39,15 +40,16 @@ pub(super) fn trust(out: &mut String, trust: &Trust) {
     let _ = writeln!(out, "trust: {}", sides.join("; "));
 }
 
-/// The first lines of the report. Writing to a String cannot fail.
+/// The first lines of the report, with at most `steps` things to do next; `None`: all of everything. Writing to a String cannot fail.
 pub(super) fn text(
     out: &mut String,
     report: &ElapsedReport,
     confidence: Option<&Confidence>,
     trust: Option<&Trust>,
-    show_all: bool,
+    steps: Option<usize>,
     layout: Layout,
 ) {
+    let show_all = steps.is_none();
     let is_unclear = confidence.is_some_and(|found| found.whole.verdict == "cannot tell");
     escaped(out, layout, |out| headline(out, &report.elapsed, is_unclear, layout));
     escaped(out, layout, |out| {
@@ -70,7 +72,7 @@ pub(super) fn text(
     }
     waterfall(out, report, show_all, layout);
     escaped(out, layout, |out| copies(out, &report.elapsed, show_all));
-    escaped(out, layout, |out| next_steps(out, report, show_all, layout));
+    escaped(out, layout, |out| next_steps(out, report, steps, layout));
     out.push('\n');
 }
 
@@ -291,8 +293,11 @@ fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool, layout: L
 fn copies(out: &mut String, elapsed: &Elapsed, show_all: bool) {
     let limit = if show_all { usize::MAX } else { COPIES_SHOWN };
     let sides = (1..).zip([&elapsed.trace1, &elapsed.trace2]);
-    let mut all: Vec<_> =
-        sides.flat_map(|(number, trace): (u8, _)| trace.copies.iter().map(move |one| (number, one))).collect();
+    let least_ms = if show_all { 0.0 } else { LEAST_COPIED * elapsed.trace1.per_pass_ms };
+    let mut all: Vec<_> = sides
+        .flat_map(|(number, trace): (u8, _)| trace.copies.iter().map(move |one| (number, one)))
+        .filter(|(_, copies)| copies.total_ms >= least_ms)
+        .collect();
     if all.len() > limit {
         all.sort_by(|(_, a), (_, b)| b.exposed_ms.total_cmp(&a.exposed_ms));
     }
@@ -308,22 +313,26 @@ fn copies(out: &mut String, elapsed: &Elapsed, show_all: bool) {
     }
 }
 
-fn next_steps(out: &mut String, report: &ElapsedReport, show_all: bool, layout: Layout) {
+fn next_steps(out: &mut String, report: &ElapsedReport, steps: Option<usize>, layout: Layout) {
     if report.next_steps.is_empty() {
         return;
     }
     let _ = writeln!(out, "\nWHAT TO DO NEXT, by ms{}", per(report.elapsed.basis));
-    let limit = if show_all { usize::MAX } else { STEPS_SHOWN };
+    let limit = steps.unwrap_or(usize::MAX);
     for (number, step) in (1..).zip(report.next_steps.iter().take(limit)) {
         let line =
             format!("trace {} takes {:.3} ms longer in {}: {}", step.trace, step.excess_ms, step.row, step.advice);
         let text = layout.wrapped(&line, 5);
-        let limit = if show_all { usize::MAX } else { LINES_OF_A_STEP };
-        let mut lines: Vec<&str> = text.lines().take(limit).collect();
-        if text.lines().count() > limit {
-            lines.push("     …");
+        let limit = if steps.is_none() { usize::MAX } else { LINES_OF_A_STEP };
+        let mut lines: Vec<String> = text.lines().take(limit).map(str::to_owned).collect();
+        if let Some(last) = lines.last_mut().filter(|_| text.lines().count() > limit) {
+            let room = layout.columns.map_or(usize::MAX, |columns| columns.saturating_sub(2));
+            while last.chars().count() > room {
+                last.pop();
+            }
+            last.push_str(" …");
         }
-        let _ = writeln!(out, "{number:>3}. {}", lines.join("\n").replace("\n     …", " …"));
+        let _ = writeln!(out, "{number:>3}. {}", lines.join("\n"));
     }
     if report.next_steps.len() > limit {
         let _ = writeln!(out, "     {} more (--all)", report.next_steps.len() - limit);

@@ -7,6 +7,7 @@ use perfdb_tracediff::{
 };
 
 use super::confidence::{mark, of_operation, per_what, words};
+use super::elapsed::STEPS_SHOWN;
 use super::explanation;
 use super::screen::{FEWEST_OPERATIONS, OPERATIONS};
 use super::text_parts::{layers, python_stacks, unknown, warnings};
@@ -52,31 +53,39 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
     let Overview { comparison, elapsed, confidence, trust, .. } = *found;
     let layout = options.layout;
     let all = options.show_all;
+    let above = |steps: Option<usize>| {
+        let mut out = String::new();
+        if let Some(elapsed) = elapsed.filter(|elapsed| elapsed.different_workloads.is_some()) {
+            escaped(&mut out, layout, |out| {
+                let _ = writeln!(out, "{}", elapsed.verdict);
+            });
+        }
+        match (elapsed, trust) {
+            (Some(elapsed), _) => super::elapsed::text(&mut out, elapsed, confidence, trust, steps, layout),
+            (None, Some(trust)) => escaped(&mut out, layout, |out| super::elapsed::trust(out, trust)),
+            (None, None) => {}
+        }
+        escaped(&mut out, layout, |out| head(out, &comparison.metadata, all, layout));
+        out
+    };
     let mut out = String::new();
-    if let Some(elapsed) = elapsed.filter(|elapsed| elapsed.different_workloads.is_some()) {
-        escaped(&mut out, layout, |out| {
-            let _ = writeln!(out, "{}", elapsed.verdict);
-        });
-    }
-    match (elapsed, trust) {
-        (Some(elapsed), _) => super::elapsed::text(&mut out, elapsed, confidence, trust, all, layout),
-        (None, Some(trust)) => escaped(&mut out, layout, |out| super::elapsed::trust(out, trust)),
-        (None, None) => {}
-    }
     let mut below = String::new();
     escaped(&mut below, layout, |out| warnings(out, &comparison.warnings, all, layout));
     if !all {
         below.push_str(&super::screen::left_out(found, options, layout));
     }
-    escaped(&mut out, layout, |out| head(out, &comparison.metadata, all, layout));
     if all {
+        out.push_str(&above(None));
         operations(&mut out, comparison, elapsed, confidence, options, usize::MAX);
     } else {
-        let above = std::mem::take(&mut out);
-        out = fitting(OPERATIONS, FEWEST_OPERATIONS, |room| {
-            let mut screen = above.clone();
-            operations(&mut screen, comparison, elapsed, confidence, options, room);
-            screen + &below
+        // Operations first lose rows, then there is less to do next.
+        out = fitting(STEPS_SHOWN, 1, |steps| {
+            let above = above(Some(steps));
+            fitting(OPERATIONS, FEWEST_OPERATIONS, |room| {
+                let mut screen = above.clone();
+                operations(&mut screen, comparison, elapsed, confidence, options, room);
+                screen + &below
+            })
         });
         out.truncate(out.len() - below.len());
     }
@@ -159,16 +168,16 @@ fn head(out: &mut String, metadata: &Metadata, all: bool, layout: Layout) {
         ),
     ];
     for (number, (name, platform, gpu, device, kernels, [total, busy, compared], layers, passes)) in (1..).zip(sides) {
-        let line = format!("trace {number}: {} [{name}]", with_platform(platform, gpu));
+        let side = format!("trace {number}: {}", with_platform(platform, gpu));
         let passes = counted(passes, "pass", "passes");
         if !all {
-            let used = passes.chars().count() + 2;
-            let _ = writeln!(out, "{}, {passes}", layout.shortened(&line, used));
+            let used = side.chars().count() + passes.chars().count() + 5;
+            let _ = writeln!(out, "{side} [{}], {passes}", layout.name(name, usize::MAX, used));
             continue;
         }
         let _ = writeln!(
             out,
-            "{line}\n  compute {}, {:.1} GB, {} SMs, warp {}",
+            "{side} [{name}]\n  compute {}, {:.1} GB, {} SMs, warp {}",
             device.compute_capability, device.total_memory_gb, device.sm_count, device.warp_size
         );
         let _ = writeln!(
