@@ -1,4 +1,4 @@
-//! Databases of the public per-operator tables of AIConfigurator, so that there are durations of real GPUs to ask for.
+//! Databases of the public per-operator tables of AIConfigurator, so that there are durations of real GPUs to ask for, and the way back.
 //!
 //! Its tables stand in folders `SYSTEM/FAMILY/FRAMEWORK/VERSION/` as Parquet, in older versions in `SYSTEM/FRAMEWORK/VERSION/` as CSV named
 //! `.txt`. Read are products (`gemm`), attention, latent attention, experts and collectives; each of `SYSTEM/FRAMEWORK/VERSION` becomes a
@@ -6,11 +6,15 @@
 //! distributions) is part of the kernel type's name, and behind perfdb's columns stand all of theirs but in collectives, whose tables have
 //! columns of their own.
 
+mod export;
 mod mapping;
 mod operators;
 mod reuse;
 mod sizes;
 mod source;
+mod texts;
+
+pub use export::{Exported, Place, export};
 
 use crate::parquet::database::Target;
 use crate::parquet::error::Error;
@@ -66,6 +70,8 @@ pub(super) struct NewTable {
 struct NewRow {
     cells: Vec<String>,
     durations_us: Vec<f64>,
+    /// That of repeats which are one row already.
+    deviation_us: Option<f64>,
 }
 
 /// Kernel type to table.
@@ -160,7 +166,7 @@ fn convert(
         });
         converted.rows += 1;
         let theirs = table.cells(row).filter(|_| form == Form::Compute).map(str::to_owned);
-        if content.add(form, own, theirs, duration_us) {
+        if content.add(form, own, theirs, (duration_us, table.deviation_us(row))) {
             converted.repeats += 1;
         }
     }
@@ -169,7 +175,13 @@ fn convert(
 
 impl NewTable {
     /// Takes a row; whether it is of the case of an earlier one.
-    fn add(&mut self, form: Form, own: Vec<String>, theirs: impl Iterator<Item = String>, duration_us: f64) -> bool {
+    fn add(
+        &mut self,
+        form: Form,
+        own: Vec<String>,
+        theirs: impl Iterator<Item = String>,
+        (duration_us, deviation_us): (f64, Option<f64>),
+    ) -> bool {
         let is_of_duration = |at: usize| form.places_of_duration().contains(&at);
         let case: Vec<&str> =
             own.iter().enumerate().filter(|(at, _)| !is_of_duration(*at)).map(|(_, cell)| cell.as_str()).collect();
@@ -180,7 +192,7 @@ impl NewTable {
             return true;
         }
         let cells = own.into_iter().chain(theirs).collect();
-        self.rows.push(NewRow { cells, durations_us: vec![duration_us] });
+        self.rows.push(NewRow { cells, durations_us: vec![duration_us], deviation_us });
         false
     }
 
@@ -194,11 +206,13 @@ impl NewTable {
         for row in &self.rows {
             let mut cells: Vec<std::borrow::Cow<'_, str>> = row.cells.iter().map(|cell| cell.as_str().into()).collect();
             let (mean, spread) = mean_and_deviation(&row.durations_us);
-            if let (Some(cell), Some(spread)) = (duration.and_then(|at| cells.get_mut(at)), spread) {
+            if let (Some(cell), Some(_)) = (duration.and_then(|at| cells.get_mut(at)), spread) {
                 *cell = mean.to_string().into();
-                if let Some(cell) = deviation.and_then(|at| cells.get_mut(at)) {
-                    *cell = spread.to_string().into();
-                }
+            }
+            if let (Some(cell), Some(spread)) =
+                (deviation.and_then(|at| cells.get_mut(at)), spread.or(row.deviation_us))
+            {
+                *cell = spread.to_string().into();
             }
             push_csv_row(&mut content, cells.iter().map(|cell| &**cell), LineEnd::CrLf);
         }

@@ -1,5 +1,6 @@
 //! What the operators' columns mean as shapes and types.
 
+use super::export::PREFIX;
 use super::sizes::Sizes;
 use super::source::SourceTable;
 use crate::columns;
@@ -132,7 +133,8 @@ impl Operator {
         Ok(names.iter().zip(&sources).map(full).collect())
     }
 
-    fn name(self, table: &SourceTable, row: usize) -> Result<String, Error> {
+    /// The name of a row, but for the kernel.
+    pub(super) fn name(self, table: &SourceTable, row: usize) -> Result<String, Error> {
         let text = |column: &str| table.text(column, row).map(file_name_part);
         Ok(match self {
             Operator::Gemm => format!("gemm_{}", text("gemm_dtype")?),
@@ -166,7 +168,7 @@ impl Operator {
         let deviation = (form == Form::Compute).then(|| super::DEVIATION.to_owned());
         let more = self.more_columns().iter().map(|(name, _)| (*name).to_owned());
         // Tables of collectives have no other columns than their own.
-        let theirs = table.columns().filter(|_| form == Form::Compute).map(|name| format!("aiconfigurator {name}"));
+        let theirs = table.columns().filter(|_| form == Form::Compute).map(|name| format!("{PREFIX}{name}"));
         own.chain(deviation).chain(more).chain(theirs).collect()
     }
 

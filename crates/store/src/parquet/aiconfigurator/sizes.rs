@@ -1,7 +1,7 @@
 //! Tables of kernels without shapes: their whole numbers are sizes, their texts are part of the kernel type.
 
 use super::operators::{file_name_part, types};
-use super::source::SourceTable;
+use super::source::{LATENCY_STD, SourceTable};
 use crate::parquet::error::Error;
 
 /// Texts that say where a row comes from, not what was called.
@@ -62,15 +62,41 @@ impl Sizes {
     }
 }
 
+/// Whether the cells of a column are texts, even where they look like numbers.
+pub(super) fn is_text(column: &str) -> bool {
+    ORIGINS.contains(&column) || is_type(column) || matches!(column, "op_name" | "distribution")
+}
+
 /// Whether a column says what is computed on.
 fn is_type(column: &str) -> bool {
     column.ends_with("_dtype") || matches!(column, "gemm_type" | "quant_type")
 }
 
+/// The columns of latencies in milliseconds.
+const LATENCIES: [&str; 2] = ["latency", "avg_ms"];
+/// The halves of an exchange, as the names of their columns begin.
+const HALVES: [&str; 2] = ["dispatch", "combine"];
+
 impl Timing {
+    /// Whether a column has times.
+    pub(super) fn is_time(column: &str) -> bool {
+        let is_half = || HALVES.iter().any(|half| column.starts_with(half)) && column.ends_with("_us");
+        LATENCIES.contains(&column) || column == LATENCY_STD || is_half()
+    }
+
+    /// The columns that are summed.
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// How many microseconds one of the columns' units has.
+    pub(super) fn unit_us(&self) -> f64 {
+        self.unit_us
+    }
+
     /// The durations of each row: a latency in milliseconds, or what two halves of an exchange take in microseconds.
     pub(super) fn of(table: &SourceTable) -> Vec<Timing> {
-        if let Some(column) = ["latency", "avg_ms"].into_iter().find(|column| table.has(column)) {
+        if let Some(column) = LATENCIES.into_iter().find(|column| table.has(column)) {
             return vec![Timing { suffix: String::new(), columns: vec![column.to_owned()], unit_us: 1000.0 }];
         }
         let half = |name: &str| {
@@ -81,7 +107,7 @@ impl Timing {
                 .collect();
             (!columns.is_empty()).then(|| Timing { suffix: format!("_{name}"), columns, unit_us: 1.0 })
         };
-        ["dispatch", "combine"].into_iter().filter_map(half).collect()
+        HALVES.into_iter().filter_map(half).collect()
     }
 
     /// The duration of a row in microseconds.

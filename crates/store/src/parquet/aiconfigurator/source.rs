@@ -7,23 +7,73 @@ use perfdb_files::tables::Values;
 use perfdb_files::walk::walk;
 use std::path::{Path, PathBuf};
 
-/// The folders between a system and its frameworks in newer versions.
-const FAMILIES: [&str; 14] = [
-    "attention",
-    "comm",
-    "encoder_attention",
-    "gemm",
-    "kda",
-    "linear_attention",
-    "mhc",
-    "mla",
-    "mla_bmm",
-    "mlp",
-    "moe",
-    "msa",
-    "quantize",
-    "sparse_attention",
+/// The folders between a system and its frameworks in newer versions, and the operators that stand in each.
+const FAMILIES: [(&str, &[&str]); 14] = [
+    ("attention", &["context_attention", "generation_attention"]),
+    (
+        "comm",
+        &[
+            "custom_allreduce",
+            "nccl",
+            "oneccl",
+            "trtllm_alltoall",
+            "wideep_deepep_ll",
+            "wideep_deepep_normal",
+            "moe_a2a",
+        ],
+    ),
+    ("encoder_attention", &["encoder_attention"]),
+    ("gemm", &["gemm"]),
+    ("kda", &["kda"]),
+    ("linear_attention", &["gdn", "mamba2"]),
+    ("mhc", &["mhc_module"]),
+    (
+        "mla",
+        &[
+            "context_mla",
+            "generation_mla",
+            "mla_context_module",
+            "mla_generation_module",
+            "wideep_context_mla",
+            "wideep_generation_mla",
+        ],
+    ),
+    ("mla_bmm", &["mla_bmm"]),
+    ("mlp", &["wideep_context_mlp", "wideep_generation_mlp"]),
+    ("moe", &["dsv4_megamoe_module", "moe", "wideep_context_moe", "wideep_generation_moe", "wideep_moe"]),
+    ("msa", &["msa_context_module", "msa_generation_module"]),
+    ("quantize", &["computescale", "scale_matrix"]),
+    (
+        "sparse_attention",
+        &[
+            "dsa_context_module",
+            "dsa_generation_module",
+            "dsv4_csa_context_module",
+            "dsv4_csa_generation_module",
+            "dsv4_csa_topk_calib",
+            "dsv4_hca_attn_module",
+            "dsv4_hca_context_module",
+            "dsv4_hca_generation_module",
+            "dsv4_paged_mqa_logits_module",
+            "glm5_dsa_attn_module",
+            "glm5_mqa_logits_module",
+            "glm5_topk_module",
+        ],
+    ),
 ];
+
+/// The column in which an export keeps the deviation of repeated durations, in milliseconds.
+pub(super) const LATENCY_STD: &str = "latency_std";
+
+/// The folder of an operator.
+pub(super) fn family(operator: &str) -> Option<&'static str> {
+    FAMILIES.iter().find(|(_, operators)| operators.contains(&operator)).map(|(family, _)| *family)
+}
+
+/// Whether a folder is one of operators.
+pub(super) fn is_family(folder: &str) -> bool {
+    FAMILIES.iter().any(|(family, _)| *family == folder)
+}
 
 /// What a table's path says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +89,7 @@ impl Origin {
         let place = perfdb_files::paths::absolute(path);
         let mut above = place.ancestors().skip(1).filter_map(Path::file_name);
         let (version, framework, mut system) = (above.next(), above.next(), above.next());
-        if system.is_some_and(|name| FAMILIES.iter().any(|family| name == *family)) {
+        if system.and_then(std::ffi::OsStr::to_str).is_some_and(is_family) {
             system = above.next();
         }
         let (Some(version), Some(framework), Some(system)) = (version, framework, system) else {
@@ -72,11 +122,11 @@ pub(super) fn tables_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// A table as texts, column by column.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SourceTable {
-    path: PathBuf,
-    columns: Vec<(String, Vec<String>)>,
-    rows: usize,
+    pub(super) path: PathBuf,
+    pub(super) columns: Vec<(String, Vec<String>)>,
+    pub(super) rows: usize,
 }
 
 impl SourceTable {
@@ -88,22 +138,33 @@ impl SourceTable {
             let cells = |at| table.rows().map(|row| row.cell(at).trim().to_owned()).collect();
             table.columns().iter().enumerate().map(|(at, name)| (name.trim().to_owned(), cells(at))).collect()
         };
-        let rows = columns.first().map_or(0, |(_, cells): &(String, Vec<String>)| cells.len());
-        Ok(SourceTable { path: path.to_owned(), columns, rows })
+        Ok(SourceTable::of_columns(path, columns))
+    }
+
+    /// A table of these columns, all of one length.
+    pub(super) fn of_columns(path: &Path, columns: Vec<(String, Vec<String>)>) -> SourceTable {
+        let rows = columns.first().map_or(0, |(_, cells)| cells.len());
+        SourceTable { path: path.to_owned(), columns, rows }
     }
 
     pub(super) fn row_count(&self) -> usize {
         self.rows
     }
 
-    /// The names of the columns.
+    /// The names of the columns, but that of deviations.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|(name, _)| name.as_str())
+        self.columns.iter().map(|(name, _)| name.as_str()).filter(|name| *name != LATENCY_STD)
     }
 
-    /// The cells of a row.
+    /// The cells of a row in these columns.
     pub(super) fn cells(&self, row: usize) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(move |(_, cells)| cells[row].as_str())
+        self.columns.iter().filter(|(name, _)| name != LATENCY_STD).map(move |(_, cells)| cells[row].as_str())
+    }
+
+    /// The deviation of a row in microseconds, where there is one.
+    pub(super) fn deviation_us(&self, row: usize) -> Option<f64> {
+        let (_, cells) = self.columns.iter().find(|(name, _)| name == LATENCY_STD)?;
+        cells[row].parse().ok().map(|ms: f64| ms * 1000.0).filter(|us| us.is_finite())
     }
 
     pub(super) fn has(&self, column: &str) -> bool {

@@ -34,6 +34,11 @@ impl Target {
         Ok(())
     }
 
+    /// Adds a file that is not there yet.
+    pub(crate) fn add_staged(&mut self, file: Staged) {
+        self.staged.push(file);
+    }
+
     /// Adds a copy of a file, which lies there below the folder that is imported.
     pub(crate) fn copy(&mut self, from: &Path, below: &Path, path: &Path) -> Result<(), Error> {
         let mut file = input::open(from, Kind::RegularFile).map_err(|source| Error::io(from, source))?;
