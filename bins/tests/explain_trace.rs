@@ -90,6 +90,33 @@ fn the_text_is_one_screen() -> TestResult {
 }
 
 #[test]
+fn a_long_name_of_a_step_leaves_room_for_the_trust() -> TestResult {
+    let folder = TempDir::new()?;
+    let path = folder.path().join(format!("{}.json", "file".repeat(15)));
+    let step = format!("execute_{}", "sq8155sk8430".repeat(20));
+    let events = serde_json::json!([
+        {"ph": "X", "cat": "user_annotation", "name": step, "pid": 1, "tid": 1, "ts": 0, "dur": 10},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 1, "args": {"correlation": 5}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 9, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 5}},
+    ]);
+    std::fs::write(&path, events.to_string())?;
+    let text = run("explain-trace", &path, &[])?;
+    let about = text.lines().nth(1).ok_or("a second line")?;
+    assert!(about.contains("; trust ") && !about.ends_with('…'), "{about}");
+    Ok(())
+}
+
+#[test]
+fn operators_without_shapes_say_what_adds_them() -> TestResult {
+    for (name, has_shapes) in [("h100.json", false), ("shapes-h100.json", true)] {
+        let text = run("explain-trace", &example(name), &[])?;
+        assert_eq!(text.contains("OPERATORS BY SHAPE"), has_shapes, "{text}");
+        assert_eq!(text.contains("record_shapes=True"), !has_shapes, "{text}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_suffix_of_a_file_chooses_its_form() -> TestResult {
     let folder = TempDir::new()?;
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -139,7 +139,9 @@ fn of_time(path: &Path, window: Window) -> Result<Piece, Failure> {
 
 /// The piece of the steps that are chosen; where none is, they are listed.
 fn of_steps(arguments: &Arguments) -> Result<Option<Piece>, Failure> {
-    let options = LoadOptions { alone: true, stacks: false, threads: usable_cores(), ..LoadOptions::default() };
+    let chosen = arguments.step.is_some() || arguments.phase.is_some();
+    let options =
+        LoadOptions { alone: true, windows: chosen, stacks: false, threads: usable_cores(), ..LoadOptions::default() };
     let trace = Trace::open(&arguments.trace, &options)?;
     let mut selection = Selection { phase: arguments.phase.unwrap_or_default(), ..Selection::default() };
     let one = explain(&trace, &selection)?;

@@ -18,6 +18,8 @@ const WIDTH: usize = 120;
 /// Classes and operators that the text lists at most.
 const CLASSES: usize = 8;
 const OPERATORS: usize = 8;
+/// Why no roof is known.
+const NO_SHAPES: &str = "no shapes: record_shapes=True of the profiler adds them";
 
 /// The text for one screen: the figures of a step are means over steps and devices. `lines` stand first.
 pub fn text(one: &OneTrace, lines: &[String]) -> String {
@@ -42,8 +44,15 @@ pub fn text(one: &OneTrace, lines: &[String]) -> String {
     }
     if !one.operators.is_empty() {
         out.push(String::new());
-        let head = ("OPERATORS BY SHAPE", "calls", "ms", "share", "% roof");
-        out.push(format!("{:<27}{:>11}{:>9}{:>9}{:>8}  {:<8} shapes", head.0, head.1, head.2, head.3, head.4, "bound"));
+        out.push(match has_shapes(one) {
+            true => {
+                format!(
+                    "{:<27}{:>11}{:>9}{:>9}{:>8}  bound    shapes",
+                    "OPERATORS BY SHAPE", "calls", "ms", "share", "% roof"
+                )
+            }
+            false => format!("{:<27}{:>11}{:>9}{:>9}   ({NO_SHAPES})", "OPERATORS", "calls", "ms", "share"),
+        });
         out.extend(one.operators.iter().take(OPERATORS).map(|row| operator(one, row)));
     }
     out.push(String::new());
@@ -75,6 +84,9 @@ pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
         let _ = writeln!(out, "| {} | {ms:.3} | {share:.1} % | {} |", escaped(&name), count(kernels));
     }
     if !one.operators.is_empty() {
+        if !has_shapes(one) {
+            let _ = writeln!(out, "\n{NO_SHAPES}");
+        }
         out.push_str("\n| Operator | shapes | calls | ms | % of roof |\n|---|---|---:|---:|---:|\n");
     }
     for row in one.operators.iter().take(OPERATORS) {
@@ -131,14 +143,19 @@ pub fn testlist(one: &OneTrace, top: usize) -> String {
 fn about(one: &OneTrace) -> String {
     let codes = if one.trust == "high" { String::new() } else { format!(" ({})", one.trust_reasons.join(", ")) };
     let file = one.file.rsplit('/').next().unwrap_or(&one.file);
-    let steps = match (one.step_count, one.steps.first().and_then(|step| step.name.as_deref())) {
-        (0, _) => "no steps".to_owned(),
-        (1, Some(name)) => format!("1 step ({})", cut(name, 40)),
-        (count, _) => format!("{count} steps"),
-    };
     let devices = if one.devices == 1 { String::new() } else { format!(" on {} devices", one.devices) };
     let (device, kernels, trust) = (&one.device, one.kernel_count, one.trust);
-    format!("{file}: {device}, {steps}{devices}, {kernels} kernels; trust {trust}{codes}")
+    let line = |steps: &str| format!("{file}: {device}, {steps}{devices}, {kernels} kernels; trust {trust}{codes}");
+    match (one.step_count, one.steps.first().and_then(|step| step.name.as_deref())) {
+        (0, _) => line("no steps"),
+        (1, Some(name)) => {
+            // Names of servers are long; what stands behind them has to stay on the screen.
+            let room = WIDTH.saturating_sub(line("1 step ()").chars().count());
+            line(&if room < 8 { "1 step".to_owned() } else { format!("1 step ({})", cut(name, room.min(40))) })
+        }
+        (1, None) => line("1 step"),
+        (count, _) => line(&format!("{count} steps")),
+    }
 }
 
 fn left_out(one: &OneTrace) -> Option<String> {
@@ -206,9 +223,15 @@ fn classes(one: &OneTrace) -> Vec<(String, f64, f64)> {
     rows
 }
 
+/// Whether any operator that is shown has shapes.
+fn has_shapes(one: &OneTrace) -> bool {
+    one.operators.iter().take(OPERATORS).any(|row| row.shapes.is_some())
+}
+
 fn operator(one: &OneTrace, row: &OperatorRow) -> String {
     let roof = row.percent_of_roof.map_or_else(String::new, |part| format!("{part:.0} %"));
-    let (ms, share) = (row.total_ms / per_step(one), 100.0 * row.share);
+    let ms = row.total_ms / per_step(one);
+    let share = percent(ms, one.per_step_ms);
     let name = cut(&row.operator, 26);
     let (shapes, types) = (row.shapes.as_deref().unwrap_or(""), row.types.as_deref().unwrap_or(""));
     let bound = row.bound.unwrap_or("");

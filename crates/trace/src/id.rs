@@ -44,6 +44,11 @@ impl Id {
         Id(-1 - i64::from(number))
     }
 
+    /// The id of an integer that stands for itself.
+    fn of_integer(number: i64) -> Option<Id> {
+        (-PLAIN..=PLAIN).contains(&number).then_some(Id(number))
+    }
+
     /// The integer of a number's text without decimals and exponent.
     pub fn plain(number: &[u8]) -> Option<Id> {
         let (negative, digits) = match number.split_first()? {
@@ -91,6 +96,11 @@ impl IdTable {
             return Id(0);
         }
         self.entry(format!("n{}{digits}e{}", if decimal.negative { "-" } else { "" }, decimal.exponent))
+    }
+
+    /// The id of an integer.
+    pub fn integer(&mut self, number: i64) -> Id {
+        Id::of_integer(number).unwrap_or_else(|| self.number(number.to_string().as_bytes()))
     }
 
     /// The id of a text.
@@ -157,6 +167,11 @@ mod tests {
         assert_eq!(table.number(b"1.5"), table.number(b"15e-1"));
         assert_eq!(table.number(b"1000000000000000000"), table.number(b"1e18"));
         assert_eq!(table.number(b"NaN"), Id::MISSING);
+        for number in [0, -7, 42, PLAIN, i64::MIN, i64::MAX] {
+            let id = table.integer(number);
+            assert_eq!((id.is_there(), id), (true, table.integer(number)), "{number}");
+        }
+        assert_eq!(table.integer(-7), table.number(b"-7"));
         assert!(table.text("").is_there());
     }
 

@@ -187,6 +187,8 @@ pub(crate) struct Columns {
     pub(crate) skipped_kernels: u64,
     /// Whether there was any `python_function` event.
     pub(crate) has_frames: bool,
+    /// Whether an old profiler wrote its steps as operators, which are no annotations.
+    pub(crate) has_old_steps: bool,
     pub(crate) runtimes: Runtimes,
 }
 
@@ -274,6 +276,7 @@ impl Columns {
         self.events += piece.events;
         self.skipped_kernels += piece.skipped_kernels;
         self.has_frames |= piece.has_frames;
+        self.has_old_steps |= piece.has_old_steps;
         self.runtimes.gpu |= piece.runtimes.gpu;
         self.runtimes.other |= piece.runtimes.other;
     }

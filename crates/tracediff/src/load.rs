@@ -35,6 +35,9 @@ use crate::structure::{self, Sources, Structure};
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
 
+/// Kernels below which a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 10_000;
+
 /// Names of annotations that an error lists.
 const ANNOTATIONS: usize = 10;
 
@@ -57,6 +60,8 @@ pub struct LoadOptions {
     pub accept: Vec<Code>,
     /// Whether the trace is to be looked at alone: what [`explain`](crate::explain()) needs is kept.
     pub alone: bool,
+    /// Whether nothing but the windows of its steps is wanted, as for [`piece`](crate::piece()): neither operators nor findings are kept.
+    pub windows: bool,
     /// Regular expression of annotations that are steps, in place of those that are known.
     pub steps: Option<String>,
     /// Whether it is kept what each device did at every instant: what [`tracks`](crate::tracks()) needs.
@@ -76,6 +81,7 @@ impl Default for LoadOptions {
             collective_kinds: false,
             accept: Vec::new(),
             alone: false,
+            windows: false,
             steps: None,
             pieces: false,
             threads: 1,
@@ -92,6 +98,8 @@ impl LoadOptions {
             lone_frames: self.alone && !legacy,
             legacy_times: legacy,
             findings: !legacy,
+            check: !legacy && !self.windows,
+            operators: !self.windows,
             launched,
             shaped: self.alone && !legacy,
             every_annotation: self.steps.is_some() && !legacy,
@@ -132,7 +140,7 @@ impl Trace {
             Some(perfdb_trace::profile::Kind::AscendTable) => perfdb_doctor::check(&path, &Default::default()).ok(),
             _ => report(contents.doctor, &path, read_again),
         };
-        let wanted = Wanted { launched: true, ..options.wanted() };
+        let wanted = Wanted { launched: true, check: false, ..options.wanted() };
         let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
         let capture = capture.map(|capture| capture.columns);
         load(path, contents.columns, &contents.members, report, capture, options)
@@ -244,7 +252,7 @@ fn load(
     let mut found_passes: Option<FoundPasses> = None;
     let (mut calls, mut joined) = (Calls::default(), None);
     let mut replayed = Vec::new();
-    let mut facts = None;
+    let (mut facts, mut old_steps) = (None, None);
     let (mut lead, mut boundaries) = (Lead::default(), Boundaries::Whole);
     match (rules.phases, legacy_times) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
@@ -289,6 +297,11 @@ fn load(
                 })
                 .unzip();
             joined = found_joined;
+            if boundaries == Boundaries::Whole && columns.has_old_steps {
+                old_steps = Some(
+                    "an old profiler wrote its steps as operators: --steps '^ProfilerStep#' takes them".to_owned(),
+                );
+            }
             attention::resolve(&mut calls, &kernels, &passes, &finder.lengths(), &names, options.unwindowed);
             replayed = replays.kernels_of_graphs(&names);
             let mut found = classes::find(&kernels, &operators.of_kernels, &names, classifier);
@@ -332,54 +345,65 @@ fn load(
                 steps_are_passes: basis == Basis::Pass,
             };
             // Only a comparison looks at the blocks again.
-            let found = (!options.alone).then(|| Structure::new(&sources));
-            let (of_kernels, count) = match &found {
-                Some(found) => found.layers(&kernels),
-                None => structure::layers(&sources),
+            let layering = || {
+                let found = (!options.alone).then(|| Structure::new(&sources));
+                let (of_kernels, count) = match &found {
+                    Some(found) => found.layers(&kernels),
+                    None => structure::layers(&sources),
+                };
+                let layers = match count {
+                    // Nothing repeats, for example in a very short trace: attention opens layers.
+                    0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
+                    _ => layers::Layers { of_kernels, count },
+                };
+                (found, layers)
             };
-            layers = match count {
-                // Nothing repeats, for example in a very short trace: attention opens layers.
-                0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
-                _ => layers::Layers { of_kernels, count },
-            };
-            structure = found;
-            let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
-            let lead_classes = classes::find(&lead.kernels, &of_lead, &names, classifier);
-            let events = Events {
-                kernels: [
-                    Kernels { kernels: &kernels, passes: &passes.of_kernels, classes: &classes },
-                    Kernels { kernels: &lead.kernels, passes: &lead.passes, classes: &lead_classes },
-                ],
-                copies: &columns.copies,
-                copy_passes: &owned.copies,
-                lead_copies: &owned.is_lead_copy,
-                launches: &launches,
-                incomplete,
-                pieces: options.pieces,
-            };
-            let found = Timeline::new(&events, devices, basis, &cut);
-            if options.alone {
-                let sources = facts::Sources {
-                    columns: &columns,
-                    kernels: &kernels,
-                    passes: &passes.of_kernels,
-                    classes: &classes,
-                    lead: &lead,
-                    lead_classes: &lead_classes,
+            let timing = || {
+                let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
+                let lead_classes = classes::find(&lead.kernels, &of_lead, &names, classifier);
+                let events = Events {
+                    kernels: [
+                        Kernels { kernels: &kernels, passes: &passes.of_kernels, classes: &classes },
+                        Kernels { kernels: &lead.kernels, passes: &lead.passes, classes: &lead_classes },
+                    ],
+                    copies: &columns.copies,
                     copy_passes: &owned.copies,
                     lead_copies: &owned.is_lead_copy,
                     launches: &launches,
-                    launch_of: &launch_of,
-                    finder: &finder,
-                    timeline: &found,
+                    incomplete,
+                    pieces: options.pieces,
                 };
-                let mut found = Facts::new(&sources);
-                if let Some(shapes) = captured_shapes {
-                    shapes.add_to(&mut found.shaped);
-                }
-                facts = Some(found);
-            }
-            timeline = Some(found);
+                let found = Timeline::new(&events, devices, basis, &cut);
+                let facts = options.alone.then(|| {
+                    let mut facts = Facts::new(&facts::Sources {
+                        columns: &columns,
+                        kernels: &kernels,
+                        passes: &passes.of_kernels,
+                        classes: &classes,
+                        lead: &lead,
+                        lead_classes: &lead_classes,
+                        copy_passes: &owned.copies,
+                        lead_copies: &owned.is_lead_copy,
+                        launches: &launches,
+                        launch_of: &launch_of,
+                        finder: &finder,
+                        timeline: &found,
+                    });
+                    if let Some(shapes) = captured_shapes {
+                        shapes.add_to(&mut facts.shaped);
+                    }
+                    facts
+                });
+                (found, facts)
+            };
+            // Neither needs the other.
+            let found = match options.threads > 1 && kernels.len() >= WORTH_A_THREAD {
+                true => perfdb_files::parallel::join(layering, timing),
+                false => (layering(), timing()),
+            };
+            let timed;
+            ((structure, layers), (timed, facts)) = found;
+            timeline = Some(timed);
             legacy = None;
         }
     }
@@ -392,6 +416,10 @@ fn load(
         names.len(),
         started.elapsed().as_secs_f64()
     );
+    // What contexts were found from makes room for them.
+    let Columns { has_frames, skipped_kernels, .. } = columns;
+    let (ids, notes) = (std::mem::take(&mut columns.ids), std::mem::take(&mut columns.notes));
+    drop(columns);
     Ok(Trace {
         path,
         rules: rules.clone(),
@@ -401,8 +429,8 @@ fn load(
         launch_count_gpu: members.device(DeviceRule::Mi300x).1.name,
         contexts: KernelContext::of_kernels(&passes, &operators, &classes, &layers),
         names,
-        ids: columns.ids,
-        notes: columns.notes,
+        ids,
+        notes: notes.into_iter().chain(old_steps).collect(),
         lead: lead.summary(&kernels),
         kernels,
         groups: classes.groups,
@@ -417,8 +445,8 @@ fn load(
         passes: passes.count,
         layers: layers.count,
         has_steps: passes.has_steps,
-        has_frames: columns.has_frames,
-        skipped_kernels: columns.skipped_kernels,
+        has_frames,
+        skipped_kernels,
         overlaps,
         report,
         corrections,

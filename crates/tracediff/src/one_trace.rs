@@ -75,7 +75,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
     let step_count = if trace.boundaries == Boundaries::Whole { 0 } else { view.step_count() };
     let devices = view.devices();
     let report = trace.report.as_ref();
-    let operators = operators::rows(trace, facts, &view, &selection.devices);
+    let operators = operators::rows(trace, facts, &view, &selection.devices, &sums);
     let mut one = OneTrace {
         format_version: 1,
         file: trace.path.display().to_string(),
@@ -116,7 +116,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
         top_kernels: sums.top_kernels(trace, selection.top),
         without_operator_ms: milliseconds(operators.without),
         operators: operators.rows,
-        layers: layers::of(trace, &view),
+        layers: layers::of(trace, &view, &sums),
         truncated: None,
         times_not_trusted: report.map(trust::times_not_trusted).unwrap_or_default(),
     };

@@ -130,7 +130,7 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         &read_options,
         wanted.threads.max(1),
         |piece: &mut Piece, event| {
-            let taken = if wanted.findings { piece.doctor.take(event) } else { Taken::default() };
+            let taken = if wanted.check { piece.doctor.take(event) } else { Taken::default() };
             piece.columns.take(TakenEvent::new(event, taken, &mut piece.numbers), &mut piece.has_formula, wanted);
             Ok::<(), Infallible>(())
         },
@@ -166,7 +166,7 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         columns.annotations.len(),
         started.elapsed().as_secs_f64()
     );
-    Ok(Contents { columns, members, doctor: Check::Pending(wanted.findings.then(|| Box::new(doctor))) })
+    Ok(Contents { columns, members, doctor: Check::Pending(wanted.check.then(|| Box::new(doctor))) })
 }
 
 /// Takes a top-level member.
@@ -184,8 +184,12 @@ pub(crate) struct Wanted {
     pub(crate) lone_frames: bool,
     /// Times as doubles.
     pub(crate) legacy_times: bool,
-    /// The trace doctor's report, and categories that old profilers wrote.
+    /// Categories that old profilers wrote, and profiles of other forms.
     pub(crate) findings: bool,
+    /// The trace doctor's report.
+    pub(crate) check: bool,
+    /// Operators of the host.
+    pub(crate) operators: bool,
     /// Names of the kernels that launches say they launch.
     pub(crate) launched: bool,
     /// Every operator with its shapes.
@@ -217,8 +221,8 @@ impl Columns {
         };
         let kernels = self.kernels.len();
         let old = category == b"Kernel";
-        // Old profilers knew no annotations. The report on one trace goes by annotations alone.
-        let may_annotate = category == b"Operator" && wanted.findings && !wanted.shaped;
+        // Old profilers knew no annotations. The report on one trace goes by annotations alone, unless it is told which are steps.
+        let may_annotate = category == b"Operator" && wanted.findings;
         let category = if wanted.findings { present_name(category) } else { category };
         match category {
             b"kernel" => self.take_kernel(taken, index, wanted),
@@ -238,8 +242,15 @@ impl Columns {
                 self.runtimes.other = true;
                 self.take_call(taken, wanted);
             }
-            b"cpu_op" if may_annotate && is_profiler_step(event) => self.take_annotation(taken, wanted),
-            b"cpu_op" => self.take_operator(taken, has_formula, wanted),
+            b"cpu_op" if may_annotate && is_profiler_step(event) => {
+                if wanted.shaped && !wanted.every_annotation {
+                    self.has_old_steps = true;
+                    self.take_operator(taken, has_formula, wanted);
+                } else {
+                    self.take_annotation(taken, wanted);
+                }
+            }
+            b"cpu_op" if wanted.operators => self.take_operator(taken, has_formula, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
             b"python_function" => {

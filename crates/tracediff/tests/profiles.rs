@@ -6,7 +6,7 @@ use perfdb_tracediff::ranks::{Rank, find_traces, report};
 use perfdb_tracediff::{
     AnalysisOptions, Boundaries, Document, ElapsedReport, LoadOptions, OneTrace, Selection, Trace, analyse, explain,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
 fn explained(path: &Path) -> OneTrace {
@@ -116,6 +116,25 @@ fn a_trace_written_as_nsys_gives_the_same_numbers() {
     };
     assert_eq!(numbers(&kineto), numbers(&nsys));
     assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 1);
+}
+
+#[test]
+fn sums_by_name_are_those_of_sql() {
+    let sums = "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k
+        JOIN StringIds s ON s.id = k.demangledName GROUP BY 1 ORDER BY 3 DESC, 1";
+    let folder = tempfile::tempdir().expect("folder");
+    let database = folder.path().join("h100.sqlite");
+    as_nsys(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/gpu-traces/h100.json"), &database);
+    for path in [shipped("nsys.sqlite"), database] {
+        let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("opens");
+        let mut statement = connection.prepare(sums).expect("SQL");
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let wanted: rusqlite::Result<Vec<(String, u64, i64)>> = statement.query_map([], row).expect("rows").collect();
+        let one = explained(&path);
+        let nanoseconds = |ms: f64| (ms * 1e6).round() as i64;
+        let found = one.top_kernels.iter().map(|row| (row.name.clone(), row.count, nanoseconds(row.total_ms)));
+        assert_eq!((found.collect::<Vec<_>>(), one.lead.kernels), (wanted.expect("rows"), 0), "{}", path.display());
+    }
 }
 
 #[test]

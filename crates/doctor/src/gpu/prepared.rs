@@ -99,14 +99,7 @@ impl Prepared {
         let is_kernel = |at: &u32| rows[*at as usize].kind == RowKind::Kernel;
         let kernels: Vec<u32> = (0..rows.len() as u32).filter(is_kernel).collect();
         let sorted = || {
-            let mut by_stream = kernels.clone();
-            let place = |at: &u32| {
-                let row = &rows[*at as usize];
-                (row.stream, row.start, *at)
-            };
-            if !by_stream.is_sorted_by_key(place) {
-                by_stream.sort_unstable_by_key(place);
-            }
+            let by_stream = by_stream(rows, &kernels, columns.streams.keys().len());
             let by_start = by_start(rows);
             (by_stream, copies(rows, by_start.as_deref()), by_start)
         };
@@ -218,6 +211,27 @@ fn launches(columns: &Columns) -> (IdIndex, Vec<u32>) {
     };
     let of_rows = columns.rows.iter().map(launch).collect();
     (calls, of_rows)
+}
+
+/// Kernels by (stream, start, file order): dealt out to their streams, on which they mostly stand by start already.
+fn by_stream(rows: &[Row], kernels: &[u32], streams: usize) -> Vec<u32> {
+    let stream = |at: &u32| rows[*at as usize].stream as usize;
+    let mut next = vec![0; streams + 1];
+    kernels.iter().for_each(|at| next[stream(at) + 1] += 1);
+    (0..streams).for_each(|stream| next[stream + 1] += next[stream]);
+    let mut dealt = vec![0; kernels.len()];
+    for at in kernels {
+        let next = &mut next[stream(at)];
+        dealt[*next] = *at;
+        *next += 1;
+    }
+    let place = |at: &u32| (rows[*at as usize].start, *at);
+    for of_stream in dealt.chunk_by_mut(|a, b| stream(a) == stream(b)) {
+        if !of_stream.is_sorted_by_key(place) {
+            of_stream.sort_unstable_by_key(place);
+        }
+    }
+    dealt
 }
 
 /// Rows by (start, file order); nothing where that is the file order.

@@ -128,7 +128,7 @@ impl Columns {
     }
 
     fn number(&mut self, number: i64) -> Id {
-        self.ids.number(number.to_string().as_bytes())
+        self.ids.integer(number)
     }
 
     fn saw(&mut self, category: Category, start: Picoseconds, end: Picoseconds) {

@@ -1,5 +1,7 @@
 //! Profiles that `nsys export --type sqlite` writes.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 
 use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile};
@@ -72,10 +74,13 @@ const PAGE: usize = 16;
 /// No call.
 const NO_CALL: u32 = u32::MAX;
 
-/// Calls by process and correlation id. Ids of a process follow each other: a few of them share a place.
+/// Calls by process and correlation id. Ids of a process follow each other: a few of them share a page, and the page that was looked at
+/// last is the likely one.
 #[derive(Default)]
 struct Calls {
-    pages: FxHashMap<(Option<i64>, i64), [u32; PAGE]>,
+    numbers: FxHashMap<(Option<i64>, i64), u32>,
+    pages: Vec<[u32; PAGE]>,
+    last: Cell<Option<((Option<i64>, i64), u32)>>,
 }
 
 impl Calls {
@@ -83,10 +88,27 @@ impl Calls {
         (correlation.div_euclid(PAGE as i64), correlation.rem_euclid(PAGE as i64) as usize)
     }
 
+    fn page(&self, key: (Option<i64>, i64)) -> Option<u32> {
+        if let Some((last, number)) = self.last.get()
+            && last == key
+        {
+            return Some(number);
+        }
+        let number = *self.numbers.get(&key)?;
+        self.last.set(Some((key, number)));
+        Some(number)
+    }
+
     /// Whether no call had that id; the first one counts.
     fn insert(&mut self, process: Option<i64>, correlation: i64, number: u32) -> bool {
         let (page, at) = Calls::place(correlation);
-        let known = &mut self.pages.entry((process, page)).or_insert([NO_CALL; PAGE])[at];
+        let page = self.page((process, page)).unwrap_or_else(|| {
+            self.pages.push([NO_CALL; PAGE]);
+            let next = self.pages.len() as u32 - 1;
+            self.numbers.insert((process, page), next);
+            next
+        });
+        let known = &mut self.pages[page as usize][at];
         let is_new = *known == NO_CALL;
         if is_new {
             *known = number;
@@ -96,7 +118,8 @@ impl Calls {
 
     fn get(&self, process: Option<i64>, correlation: i64) -> Option<u32> {
         let (page, at) = Calls::place(correlation);
-        self.pages.get(&(process, page)).map(|page| page[at]).filter(|call| *call != NO_CALL)
+        let page = self.page((process, page))?;
+        Some(self.pages[page as usize][at]).filter(|call| *call != NO_CALL)
     }
 }
 

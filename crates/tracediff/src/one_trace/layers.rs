@@ -4,32 +4,29 @@ use rustc_hash::FxHashMap;
 
 use super::View;
 use super::result::{LayerFamily, LayersRow};
-use crate::context::OUTSIDE;
+use super::sums::Sums;
 use crate::family::Family;
 use crate::names::NameId;
 use crate::time::{Picoseconds, microseconds, milliseconds};
 use crate::totals::Sum;
 use crate::trace::Trace;
 
-pub(super) fn of(trace: &Trace, view: &View<'_>) -> Option<LayersRow> {
+pub(super) fn of(trace: &Trace, view: &View<'_>, sums: &Sums) -> Option<LayersRow> {
     if trace.layers == 0 || view.count() == 0 {
         return None;
     }
     let mut families: FxHashMap<&'static str, (Sum, FxHashMap<NameId, Picoseconds>)> = FxHashMap::default();
     let (mut inside, mut between) = (0, 0);
-    for (at, kernel) in trace.kernels.iter().enumerate() {
-        if view.of_kernel(at).is_none() {
+    for (group, [outside, in_layers]) in trace.groups.iter().zip(&sums.groups) {
+        between += outside.time;
+        if in_layers.count == 0 {
             continue;
         }
-        if trace.contexts[at].layer == OUTSIDE {
-            between += kernel.duration;
-            continue;
-        }
-        inside += kernel.duration;
-        let family = Family::of(&trace.operations[trace.operation(at) as usize]).label();
+        inside += in_layers.time;
+        let family = Family::of(&trace.operations[group.operation as usize]).label();
         let (sum, names) = families.entry(family).or_default();
-        sum.add(kernel.duration);
-        *names.entry(kernel.name).or_default() += kernel.duration;
+        sum.merge(*in_layers);
+        *names.entry(group.name).or_default() += in_layers.time;
     }
     let layers = (trace.layers as usize * view.count()) as f64;
     let mut rows: Vec<_> = families.into_iter().collect();

@@ -9,6 +9,7 @@ use super::advice::SMALL;
 use super::facts::Facts;
 use super::result::OperatorRow;
 use super::shapes::NO_OPERATOR;
+use super::sums::Sums;
 use crate::frames::NO_STACK;
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
@@ -43,8 +44,11 @@ enum Known {
     Partly,
 }
 
-pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devices) -> Operators {
+pub(super) fn rows(trace: &Trace, facts: &Facts, view: &View<'_>, devices: &Devices, sums: &Sums) -> Operators {
     let shaped = &facts.shaped;
+    if shaped.rows.is_empty() {
+        return Operators { rows: Vec::new(), without: sums.kernels.time, small_part_of_roof: None };
+    }
     let mut rows = vec![Row::default(); shaped.rows.len()];
     let mut counted = vec![false; shaped.row_of.len()];
     let mut works = Works::new(trace, facts);

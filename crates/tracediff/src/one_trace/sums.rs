@@ -6,6 +6,7 @@ use super::View;
 use super::facts::Facts;
 use super::result::{ClassRow, KernelRow};
 use crate::classify::COLLECTIVES;
+use crate::context::OUTSIDE;
 use crate::names::NameId;
 use crate::time::{Picoseconds, milliseconds};
 use crate::totals::Sum;
@@ -16,6 +17,8 @@ pub(super) struct Sums {
     pub(super) kernels: Sum,
     pub(super) copies: Sum,
     pub(super) names: FxHashMap<NameId, Sum>,
+    /// Of the kernels of one name and class: outside of layers, and in layers.
+    pub(super) groups: Vec<[Sum; 2]>,
     classes: Vec<Sum>,
     own: Vec<Picoseconds>,
     /// Kernels and copies that start in each window.
@@ -28,16 +31,24 @@ impl Sums {
             kernels: Sum::default(),
             copies: Sum::default(),
             names: FxHashMap::default(),
+            groups: vec![[Sum::default(); 2]; trace.groups.len()],
             classes: vec![Sum::default(); facts.classes.len()],
             own: vec![0; facts.classes.len()],
             of_windows: vec![(0, 0); facts.own.len()],
         };
-        for (at, kernel) in trace.kernels.iter().enumerate() {
+        // Kernels are many, groups are few: what else is wanted is summed up from these.
+        for (at, (kernel, context)) in trace.kernels.iter().zip(&trace.contexts).enumerate() {
             let Some(window) = view.of_kernel(at) else { continue };
             sums.of_windows[window].0 += 1;
-            sums.kernels.add(kernel.duration);
-            sums.names.entry(kernel.name).or_default().add(kernel.duration);
-            sums.classes[trace.operation(at) as usize].add(kernel.duration);
+            sums.groups[context.group as usize][usize::from(context.layer != OUTSIDE)].add(kernel.duration);
+        }
+        let groups = trace.groups.iter().zip(&sums.groups);
+        for (group, sum) in groups.flat_map(|(group, sums)| sums.map(|sum| (group, sum))) {
+            if sum.count > 0 {
+                sums.kernels.merge(sum);
+                sums.names.entry(group.name).or_default().merge(sum);
+                sums.classes[group.operation as usize].merge(sum);
+            }
         }
         for copy in &facts.copies {
             let Some(window) = view.chosen_window(copy.window) else { continue };

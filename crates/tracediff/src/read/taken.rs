@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn what_the_doctor_has_read_is_what_the_loader_would_read() {
         let read = |findings| -> Columns {
-            let wanted = Wanted { stacks: true, findings, threads: 1, ..Wanted::default() };
+            let wanted =
+                Wanted { stacks: true, findings, check: findings, operators: true, threads: 1, ..Wanted::default() };
             reader(Path::new("t.json"), TRACE.as_bytes(), wanted).expect("a trace").columns
         };
         let (alone, beside) = (read(false), read(true));

@@ -114,7 +114,10 @@ fn closed(events: &[String]) {
 fn of_rows(rows: Vec<usize>) -> impl Fn(&Path) -> Piece {
     move |path| {
         let selection = Selection { rows: Some(rows.clone()), ..Selection::default() };
-        let piece = piece(&open(path), &selection).expect("a piece").expect("steps");
+        // As cut-trace loads it: nothing but the windows.
+        let options = LoadOptions { alone: true, windows: true, stacks: false, ..LoadOptions::default() };
+        let trace = Trace::open(path, &options).expect("a trace");
+        let piece = piece(&trace, &selection).expect("a piece").expect("steps");
         Piece { title: Some("steps".to_owned()), ..piece }
     }
 }

@@ -1,6 +1,8 @@
 //! What must not change the answer.
 
-use perfdb_tracediff::OneTrace;
+use std::path::Path;
+
+use perfdb_tracediff::{AnalysisOptions, Document, LoadOptions, OneTrace, PartsMs, Selection, Trace, analyse, explain};
 use serde_json::Value;
 
 use super::input::{Event, Random, document, explained, steps};
@@ -30,7 +32,7 @@ fn parts_and_sums_add_up() {
     for seed in 0..8 {
         let events = steps(seed, 4);
         let one = of(&events);
-        let parts = |parts: &perfdb_tracediff::PartsMs| {
+        let parts = |parts: &PartsMs| {
             let all = [parts.compute_ms, parts.exposed_communication_ms, parts.exposed_copies_ms, parts.host_late_ms];
             all.iter().chain([&parts.device_idle_ms]).map(|ms| ps(*ms)).sum::<i64>()
         };
@@ -133,4 +135,55 @@ fn without_launches_annotations_of_the_device_are_the_steps() {
     assert_eq!(value(&one), "time");
     let one = of(&without(&["cuda_runtime", "ac2g", "gpu_user_annotation", "user_annotation"]));
     assert_eq!((value(&one), one.step_count), (Value::from("whole"), 0));
+}
+
+#[test]
+fn either_side_of_a_trace_against_itself_is_that_trace_alone() {
+    let shipped = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/gpu-traces").join(name);
+        std::fs::read_to_string(path).expect("a trace")
+    };
+    let texts = ["h100.json", "mi300x.json"].map(shipped);
+    for text in texts.into_iter().chain((0..4).map(|seed| document(&steps(seed, 4), EPOCH))) {
+        let one = explained(&text);
+        let reader = std::io::Cursor::new(text);
+        let trace = Trace::from_reader("t.json", reader, &LoadOptions::default()).expect("a trace");
+        let analysis = analyse(&trace, &trace, &AnalysisOptions::default()).expect("an analysis");
+        let Document::Plain(plain) = analysis.document else { panic!("another document") };
+        let elapsed = plain.elapsed.expect("elapsed times").elapsed;
+        assert!(one.step_count > 0 && one.elapsed_ms > 0.0);
+        let parts = |parts: &PartsMs, devices: u64| {
+            let PartsMs { compute_ms, exposed_communication_ms, exposed_copies_ms, host_late_ms, device_idle_ms } =
+                *parts;
+            [compute_ms, exposed_communication_ms, exposed_copies_ms, host_late_ms, device_idle_ms]
+                .map(|ms| ps(ms * devices as f64))
+        };
+        let mut lengths: Vec<i64> = one.steps.iter().map(|step| ps(step.elapsed_ms)).collect();
+        lengths.sort_unstable();
+        for side in [&elapsed.trace1, &elapsed.trace2] {
+            assert_eq!((side.passes, side.boundaries), (one.step_count, one.boundaries));
+            assert_eq!(ps(side.elapsed_ms * one.devices as f64), ps(one.elapsed_ms));
+            assert_eq!(parts(&side.parts_ms, one.devices), parts(&one.parts_ms, 1));
+            assert_eq!(side.lead_kernels, one.lead.kernels);
+            let mut windows: Vec<i64> = side.windows.iter().map(|window| ps(window.elapsed_ms)).collect();
+            windows.sort_unstable();
+            assert_eq!(windows, lengths);
+        }
+    }
+}
+
+#[test]
+fn steps_of_old_profilers_are_taken_where_they_are_asked_for() {
+    let events = r#"[
+        {"ph": "X", "cat": "Operator", "name": "ProfilerStep#7", "pid": 1, "tid": 1, "ts": 0, "dur": 10},
+        {"ph": "X", "cat": "Runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 1, "args": {"correlation": 5}},
+        {"ph": "X", "cat": "Kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 9, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 5}}]"#;
+    let load = |steps: Option<&str>| {
+        let options = LoadOptions { alone: true, steps: steps.map(str::to_owned), ..LoadOptions::default() };
+        Trace::from_reader("t.json", std::io::Cursor::new(events), &options).expect("a trace")
+    };
+    let count = |trace: &Trace| explain(trace, &Selection::default()).expect("a report").step_count;
+    let (whole, steps) = (load(None), load(Some("^ProfilerStep#")));
+    assert_eq!((count(&whole), count(&steps)), (0, 1));
+    assert!(whole.notes()[0].contains("--steps '^ProfilerStep#'") && steps.notes().is_empty(), "{:?}", whole.notes());
 }
