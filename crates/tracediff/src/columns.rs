@@ -42,15 +42,21 @@ pub(crate) struct Launch {
     pub(crate) thread: u32,
 }
 
-/// An operator on the host.
+/// An operator on the host; texts of its arguments are numbers in [`Columns::arguments`].
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct HostOperator {
+    /// Only where a trace is explained there are some without.
     pub(crate) external: Id,
     pub(crate) name: NameId,
     pub(crate) thread: u32,
     /// [`HostOperator::NEVER`] where the file says nothing.
     pub(crate) start: Picoseconds,
-    pub(crate) duration: Picoseconds,
+    /// Longer ones than fit are cut; that is 106 days.
+    pub(crate) duration: i64,
+    /// These two only where a trace is explained.
+    pub(crate) dims: NameId,
+    pub(crate) types: NameId,
 }
 
 impl HostOperator {
@@ -59,24 +65,23 @@ impl HostOperator {
 
 /// An operator on the host of which a formula says what it must do.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(8))]
 pub(crate) struct OperatorCall {
     pub(crate) external: Id,
     pub(crate) name: NameId,
-    pub(crate) start: Option<Picoseconds>,
-    pub(crate) duration: Picoseconds,
     pub(crate) thread: u32,
+    /// [`HostOperator::NEVER`] where the file says nothing.
+    pub(crate) start: Picoseconds,
+    /// Longer ones than fit are cut; that is 106 days.
+    pub(crate) duration: i64,
     pub(crate) arguments: CallArguments,
 }
 
-/// An operator on the host with its arguments; texts are numbers in [`Columns::arguments`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ShapedOperator {
-    pub(crate) name: NameId,
-    pub(crate) start: Picoseconds,
-    pub(crate) duration: Picoseconds,
-    pub(crate) thread: u32,
-    pub(crate) dims: NameId,
-    pub(crate) types: NameId,
+impl OperatorCall {
+    /// End of the call.
+    pub(crate) fn end(&self) -> Picoseconds {
+        self.start + Picoseconds::from(self.duration)
+    }
 }
 
 /// Arguments of an operator; texts are numbers in [`Columns::arguments`].
@@ -150,7 +155,7 @@ pub(crate) struct Columns {
     pub(crate) marks: Vec<Mark>,
     /// The steps of a profile without launches.
     pub(crate) row_steps: Option<RowSteps>,
-    /// The operator behind each launch, a number in `shaped`, where the file links them instead of nesting them.
+    /// The operator behind each launch, a number in `operators`, where the file links them instead of nesting them.
     pub(crate) linked: Vec<Option<u32>>,
     /// What that profile lacks or has twice.
     pub(crate) notes: Vec<String>,
@@ -164,9 +169,7 @@ pub(crate) struct Columns {
     pub(crate) launched: Vec<NameId>,
     pub(crate) operators: Vec<HostOperator>,
     pub(crate) calls: Vec<OperatorCall>,
-    /// Every operator, only where a trace is explained.
-    pub(crate) shaped: Vec<ShapedOperator>,
-    /// Texts of the arguments of `calls` and `shaped`.
+    /// Texts of the arguments of `calls` and `operators`.
     pub(crate) arguments: Names,
     pub(crate) frames: Vec<Frame>,
     /// In place of `frames`, where only the innermost around a launch is wanted.
@@ -187,7 +190,7 @@ pub(crate) struct Columns {
     pub(crate) skipped_kernels: u64,
     /// Whether there was any `python_function` event.
     pub(crate) has_frames: bool,
-    /// Whether an old profiler wrote its steps as operators, which are no annotations.
+    /// Whether an old profiler wrote its steps as operators, which are not annotations.
     pub(crate) has_old_steps: bool,
     pub(crate) runtimes: Runtimes,
 }
@@ -245,16 +248,11 @@ impl Columns {
             arguments: call.arguments.renamed(text),
             ..*call
         }));
-        self.shaped.extend(piece.shaped.iter().map(|operator| ShapedOperator {
+        self.operators.extend(piece.operators.iter().map(|operator| HostOperator {
             name: name(operator.name),
             thread: threads[operator.thread as usize],
             dims: text(operator.dims),
             types: text(operator.types),
-            ..*operator
-        }));
-        self.operators.extend(piece.operators.iter().map(|operator| HostOperator {
-            name: name(operator.name),
-            thread: threads[operator.thread as usize],
             ..*operator
         }));
         self.frames.extend(piece.frames.iter().map(|frame| Frame {

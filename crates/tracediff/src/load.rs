@@ -401,9 +401,9 @@ fn load(
                 true => perfdb_files::parallel::join(layering, timing),
                 false => (layering(), timing()),
             };
-            let timed;
-            ((structure, layers), (timed, facts)) = found;
-            timeline = Some(timed);
+            let ((found_structure, found_layers), (found_timeline, found_facts)) = found;
+            (structure, layers) = (found_structure, found_layers);
+            (timeline, facts) = (Some(found_timeline), found_facts);
             legacy = None;
         }
     }

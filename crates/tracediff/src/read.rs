@@ -17,7 +17,7 @@ use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
 use crate::columns::{
-    Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, LoneFrame, OperatorCall, ShapedOperator,
+    Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, LoneFrame, OperatorCall,
 };
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
@@ -359,31 +359,23 @@ impl Columns {
         if name == NO_NAME {
             return;
         }
-        if wanted.shaped {
-            self.take_shaped(&mut taken, name);
-        }
         let has_formula = wanted.findings && self.has_formula(name, has_formula);
-        if !has_formula && !external.is_there() {
+        let start = taken.start();
+        let is_shaped = wanted.shaped && start.is_some();
+        if !has_formula && !is_shaped && !external.is_there() {
             return;
         }
-        let (start, duration) = (taken.start(), taken.duration().unwrap_or(0).max(0));
+        let (start, duration) = (start.unwrap_or(HostOperator::NEVER), taken.duration().unwrap_or(0).max(0));
+        let duration = i64::try_from(duration).unwrap_or(i64::MAX);
         let thread = self.thread(&mut taken);
-        if external.is_there() {
-            let start = start.unwrap_or(HostOperator::NEVER);
-            self.operators.push(HostOperator { external, name, thread, start, duration });
+        if is_shaped || external.is_there() {
+            let mut list = |place| if is_shaped { self.list(taken.event, place).unwrap_or(NO_NAME) } else { NO_NAME };
+            let (dims, types) = (list(DIMS), list(TYPES));
+            self.operators.push(HostOperator { external, name, thread, start, duration, dims, types });
         }
         if has_formula && let Some(arguments) = self.call_arguments(taken.event) {
-            self.calls.push(OperatorCall { external, name, start, duration, thread, arguments });
+            self.calls.push(OperatorCall { external, name, thread, start, duration, arguments });
         }
-    }
-
-    fn take_shaped(&mut self, taken: &mut TakenEvent<'_, '_>, name: NameId) {
-        let Some(start) = taken.start() else { return };
-        let duration = taken.duration().unwrap_or(0).max(0);
-        let thread = self.thread(taken);
-        let dims = self.list(taken.event, DIMS).unwrap_or(NO_NAME);
-        let types = self.list(taken.event, TYPES).unwrap_or(NO_NAME);
-        self.shaped.push(ShapedOperator { name, start, duration, thread, dims, types });
     }
 
     /// Whether a formula says what an operator must do, by the number of its name; asked once per name.

@@ -78,17 +78,20 @@ const NO_CALL: u32 = u32::MAX;
 /// last is the likely one.
 #[derive(Default)]
 struct Calls {
-    numbers: FxHashMap<(Option<i64>, i64), u32>,
+    numbers: FxHashMap<PageKey, u32>,
     pages: Vec<[u32; PAGE]>,
-    last: Cell<Option<((Option<i64>, i64), u32)>>,
+    last: Cell<Option<(PageKey, u32)>>,
 }
+
+/// A process, and ids of it that share a page.
+type PageKey = (Option<i64>, i64);
 
 impl Calls {
     fn place(correlation: i64) -> (i64, usize) {
         (correlation.div_euclid(PAGE as i64), correlation.rem_euclid(PAGE as i64) as usize)
     }
 
-    fn page(&self, key: (Option<i64>, i64)) -> Option<u32> {
+    fn page(&self, key: PageKey) -> Option<u32> {
         if let Some((last, number)) = self.last.get()
             && last == key
         {

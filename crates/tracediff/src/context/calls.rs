@@ -8,7 +8,7 @@ use perfdb_store::dtype::DType;
 use rustc_hash::FxHashMap;
 
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
-use crate::columns::{CallArguments, Columns, Kernel, OperatorCall};
+use crate::columns::{CallArguments, Columns, HostOperator, Kernel, OperatorCall};
 use crate::frames::{Around, frames_at_launches};
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId, Names};
@@ -77,15 +77,17 @@ pub(crate) fn find(
     names: &Names,
 ) -> Calls {
     let mut shapes = Shapes::default();
-    let known: Vec<(OperatorCall, u32)> =
-        columns.calls.iter().filter_map(|call| Some((*call, shapes.number(call, columns, names)?))).collect();
+    let calls = columns.calls.iter().zip(0..);
+    let known: Vec<(u32, u32)> =
+        calls.filter_map(|(call, at)| Some((at, shapes.number(call, columns, names)?))).collect();
     if known.is_empty() {
         return Calls::default();
     }
     let by_nesting = nested(&known, columns, launches, launch_of, names);
     let unlinked = columns.unlinked.iter().zip(launches.count() as u32..);
     let unlinked = IdIndex::first(unlinked.map(|(launch, at)| (launch.external, at)));
-    let by_id = IdIndex::last(known.iter().zip(0..).map(|((call, _), at)| (call.external, at)));
+    let by_id =
+        IdIndex::last(known.iter().zip(0..).map(|((call, _), at)| (columns.calls[*call as usize].external, at)));
     let mut graphs = GraphLaunches::default();
     let call_of = |(kernel, launch): (&Kernel, &u32)| {
         let launch = (*launch != NO_LAUNCH).then_some(*launch as usize);
@@ -115,24 +117,24 @@ pub(crate) fn find(
 
 /// The call around each launch, by number of the launch; those without a correlation id follow the others.
 fn nested(
-    known: &[(OperatorCall, u32)],
+    known: &[(u32, u32)],
     columns: &Columns,
     launches: &Launches<'_>,
     launch_of: &[u32],
     names: &Names,
 ) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..known.len() as u32).filter(|at| known[*at as usize].0.start.is_some()).collect();
+    let call = |at: u32| &columns.calls[known[at as usize].0 as usize];
+    let mut order: Vec<u32> = (0..known.len() as u32).filter(|at| call(*at).start != HostOperator::NEVER).collect();
     order.sort_by_key(|at| {
-        let call = &known[*at as usize].0;
-        (call.thread, call.start, std::cmp::Reverse(call.duration))
+        let OperatorCall { thread, start, duration, .. } = *call(*at);
+        (thread, start, std::cmp::Reverse(duration))
     });
     // The operator of attention that others wrap gets padded heads: the one around it has those of the model.
     let is_wrapped = |name: NameId| names.get(name).ends_with("::_flash_attention_forward");
     let mut around: Option<&OperatorCall> = None;
     order.retain(|at| {
-        let call = &known[*at as usize].0;
-        let end = |call: &OperatorCall| call.start.map(|start| start + call.duration);
-        let inside = around.is_some_and(|around| around.thread == call.thread && end(call) <= end(around));
+        let call = call(*at);
+        let inside = around.is_some_and(|around| around.thread == call.thread && call.end() <= around.end());
         if inside && is_wrapped(call.name) {
             return false;
         }
@@ -142,8 +144,8 @@ fn nested(
         true
     });
     let around = |at: u32| {
-        let call = &known[order[at as usize] as usize].0;
-        Around { thread: call.thread, start: call.start.unwrap_or(0), duration: call.duration, id: Id::MISSING }
+        let OperatorCall { thread, start, duration, .. } = *call(order[at as usize]);
+        Around { thread, start, duration: duration.into(), id: Id::MISSING }
     };
     let (mut used, count) = (launches.used(launch_of), launches.count());
     used.extend((0..columns.unlinked.len()).map(|at| (count + at) as u32));

@@ -98,11 +98,11 @@ fn find_innermost(operators: &mut Operators, columns: &Columns, launches: &Launc
 
 /// The innermost operator around each launch on its thread, by number of the launch.
 fn by_nesting(columns: &Columns, launches: &Launches<'_>) -> Vec<NameId> {
-    let timed: Vec<&HostOperator> =
-        columns.operators.iter().filter(|operator| operator.start != HostOperator::NEVER).collect();
+    let is_timed = |operator: &&HostOperator| operator.start != HostOperator::NEVER && { operator.external }.is_there();
+    let timed: Vec<&HostOperator> = columns.operators.iter().filter(is_timed).collect();
     let around = |at: u32| {
-        let operator = timed[at as usize];
-        Around { thread: operator.thread, start: operator.start, duration: operator.duration, id: Id::MISSING }
+        let HostOperator { thread, start, duration, .. } = *timed[at as usize];
+        Around { thread, start, duration: duration.into(), id: Id::MISSING }
     };
     let count = launches.count();
     let wanted: Vec<u32> = (0..count as u32).collect();

@@ -94,7 +94,7 @@ impl Facts {
             unlaunched: unlaunched(sources),
             graphs: graphs(sources),
             shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
-            has_operators: !sources.columns.shaped.is_empty(),
+            has_operators: !sources.columns.operators.is_empty(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::Columns;
+use crate::columns::{Columns, HostOperator};
 use crate::context::launches::{Launches, NO_LAUNCH};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::frames::{Around, frames_at_launches};
@@ -46,23 +46,22 @@ pub(crate) struct ShapedRow {
 }
 
 pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]) -> Shaped {
-    if columns.shaped.is_empty() {
+    if columns.operators.is_empty() {
         return Shaped::default();
     }
     let copies: Vec<u32> =
         columns.copies.iter().map(|copy| launches.number(copy.correlation).unwrap_or(NO_LAUNCH)).collect();
     let used = launches.used(launch_of.iter().chain(&copies));
     let around = |at: u32| {
-        let operator = &columns.shaped[at as usize];
-        let (thread, start, duration) = (operator.thread, operator.start, operator.duration);
-        Around { thread, start, duration, id: Id::MISSING }
+        let HostOperator { thread, start, duration, .. } = columns.operators[at as usize];
+        Around { thread, start, duration: duration.into(), id: Id::MISSING }
     };
     let mut call_of = vec![NO_OPERATOR; launches.count()];
     let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
     let mut row_of = Vec::new();
     let mut known: FxHashMap<u32, u32> = FxHashMap::default();
     let found = match columns.linked.is_empty() {
-        true => frames_at_launches(columns.shaped.len(), around, |number| launches.place(number), used),
+        true => frames_at_launches(columns.operators.len(), around, |number| launches.place(number), used),
         false => linked(columns, &used),
     };
     for (launch, frame) in found {
@@ -103,7 +102,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn number(&mut self, operator: usize) -> u32 {
-        let operator = &self.columns.shaped[operator];
+        let operator = self.columns.operators[operator];
         let next = self.found.len() as u32;
         let number = *self.numbers.entry((operator.name, operator.dims, operator.types)).or_insert(next);
         if number == next {

@@ -6,7 +6,7 @@ use perfdb_doctor::Collector;
 use perfdb_trace::profile::{Kind, Profile};
 
 use super::{Check, Contents};
-use crate::columns::{Annotation, Columns, HostOperator, Kernel, Launch, ShapedOperator};
+use crate::columns::{Annotation, Columns, HostOperator, Kernel, Launch};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::Members;
 use crate::id::Id;
@@ -106,10 +106,10 @@ impl Columns {
                 name => self.arguments.text(profile.names.get(name)),
             };
             let (dims, types) = (argument(operator.dims), argument(operator.types));
-            let (start, duration, name) = (operator.start, operator.duration, operator.name);
-            let external = number(Some(self.shaped.len() as u32));
-            self.operators.push(HostOperator { external, name, thread, start, duration });
-            self.shaped.push(ShapedOperator { name, start, duration, thread, dims, types });
+            let (start, name) = (operator.start, operator.name);
+            let duration = i64::try_from(operator.duration).unwrap_or(i64::MAX);
+            let external = number(Some(self.operators.len() as u32));
+            self.operators.push(HostOperator { external, name, thread, start, duration, dims, types });
         }
     }
 

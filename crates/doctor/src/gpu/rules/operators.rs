@@ -1,6 +1,6 @@
 //! The ids that tie kernels to operators of the host.
 
-use perfdb_trace::id::Id;
+use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::time::Picoseconds;
 use rustc_hash::FxHashMap;
 
@@ -26,22 +26,16 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 /// Launches that lie in no operator with the id that their kernel has.
 fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
     let operators = &trace.columns.operators;
-    let mut places: FxHashMap<Id, (u32, u32)> = FxHashMap::default();
-    for (place, at) in by_id.iter().enumerate() {
-        let place = place as u32;
-        places
-            .entry(operators[*at as usize].external)
-            .and_modify(|range| range.1 = place + 1)
-            .or_insert((place, place + 1));
-    }
+    let id = |at: u32| operators[at as usize].external;
+    let first = IdIndex::first(by_id.iter().zip(0..).map(|(at, place)| (id(*at), place)));
     let (mut wrong, mut judged, mut time) = (0_usize, 0_usize, 0);
     let mut names: FxHashMap<u32, Picoseconds> = FxHashMap::default();
     for (at, row) in trace.kernel_rows() {
         let Some(launch) = trace.launch(at) else { continue };
-        let Some((first, behind)) = places.get(&row.external) else { continue };
-        let named = &by_id[*first as usize..*behind as usize];
+        let Some(first) = first.get(row.external) else { continue };
+        let mut named = by_id[first as usize..].iter().take_while(|at| id(**at) == row.external);
         judged += 1;
-        let inside = named.iter().any(|operator| {
+        let inside = named.any(|operator| {
             let operator = &operators[*operator as usize];
             operator.thread == launch.thread
                 && launch.start >= operator.start - trace.tolerance
@@ -50,9 +44,7 @@ fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
         if !inside {
             wrong += 1;
             time += row.time();
-            if let Some(operator) = named.first() {
-                *names.entry(operators[*operator as usize].name).or_default() += row.time();
-            }
+            *names.entry(operators[by_id[first as usize] as usize].name).or_default() += row.time();
         }
     }
     let share = trace.share(time);
