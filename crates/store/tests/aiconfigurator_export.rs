@@ -15,7 +15,7 @@ type TestResult = Result<(), Box<dyn std::error::Error>>;
 const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
 
 fn export_as(database: &Path, target: &Path, place: Option<&str>) -> Result<Exported, Error> {
-    let place: Option<Place> = place.map(|place| place.parse().unwrap());
+    let place: Option<Place> = place.map(|place| place.parse().expect("a place"));
     export(database, target, place.as_ref(), &LOCK)
 }
 
@@ -24,13 +24,13 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let below = path.strip_prefix(folder).unwrap().to_owned();
-                found.insert(below, String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned());
+                let below = path.strip_prefix(folder).expect("a path below").to_owned();
+                found.insert(below, String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned());
             }
         }
     }
@@ -38,7 +38,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 fn column(path: &Path, name: &str) -> String {
-    format!("{:?}", ParquetFile::open(path).unwrap().read_column(name).unwrap())
+    format!("{:?}", ParquetFile::open(path).and_then(|file| file.read_column(name)).expect("a column"))
 }
 
 /// Two halves of an exchange, a kernel with sizes alone, and repeats.
