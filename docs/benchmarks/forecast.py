@@ -22,8 +22,17 @@ FRAMEWORKS = ["vllm", "trtllm", "sglang"]
 MIXES = {"vllm", "trtllm"}
 # Microseconds of six small kernels around a layer of experts, where a framework calls them one by one.
 ROUTING_US = {"vllm": 12.0, "sglang": 12.0, "trtllm": 0.0}
-# Interference of prefills, and microseconds a sum over devices waits; where they start, and how far they usually go.
-START, SPREAD = np.array([1.0, 2.0]), np.array([0.3, 4.0])
+# Interference of prefills, microseconds a sum over devices waits; where they start, and how far they usually go.
+START, SPREAD, BOUNDS = np.array([1.0, 2.0]), np.array([0.3, 4.0]), ([0.3, 0], [1.3, 15])
+# Share of each other prefill that a first token waits for, milliseconds of the front end, decode steps before it.
+FIRST, FIRST_SPREAD, FIRST_BOUNDS = np.array([0.1, 50.0, 0.5]), np.array([0.1, 100.0, 0.5]), ([0, 0, 0], [1, 600, 5])
+
+
+def batch(row):
+    """Requests of a group; lists divide them among N x N groups where there are N, as the program reads them."""
+    sizes = [int(float(row[name] or 1)) for name in ("tp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")]
+    squared = sizes[2] == sizes[3] > 2 and sizes[0] == 1 and sizes[1] == sizes[3] ** 2
+    return float(row["batch_size"]) * (sizes[3] if squared else 1)
 
 
 def read(points, answers):
@@ -41,7 +50,7 @@ def read(points, answers):
                 group=next(name for name, marks in GROUPS.items() if any(mark in model for mark in marks)),
                 framework=row["backend"],
                 sweep=(model, row["system"], row["gemm_quant_mode"]),
-                batch=float(row["batch_size"]),
+                batch=batch(row),
                 output=float(row["osl"]),
                 tpot=float(row["silicon_tpot_ms"]),
                 ttft=float(row["silicon_ttft_ms"] or 0),
@@ -62,45 +71,52 @@ def weights(rows):
 
 
 def steps(rows, constants):
-    found = np.array([constants[row["framework"]] for row in rows])
+    """Milliseconds of a decode step and of a prefill."""
+    found = np.array([constants[row["framework"]][1] for row in rows])
     routing = np.array([ROUTING_US[row["framework"]] for row in rows]) * column(rows, "expert_layers")
-    waiting = (found[:, 1] * column(rows, "collectives") + routing) / 1e3
-    decode, prefill = column(rows, "decode_ms") + waiting, column(rows, "prefill_ms") + waiting
-    mixes = np.array([row["framework"] in MIXES for row in rows])
-    delay = np.where(mixes, column(rows, "joined_ms"), prefill)
-    return decode + found[:, 0] * (column(rows, "batch") - 1) / column(rows, "output") * delay, decode, prefill
+    waiting = (found * column(rows, "collectives") + routing) / 1e3
+    return column(rows, "decode_ms") + waiting, column(rows, "prefill_ms") + waiting
+
+
+def first_token(rows, constants):
+    share, start_ms, own = np.array([constants[row["framework"]][2:] for row in rows]).T
+    decode, prefill = steps(rows, constants)
+    return prefill * (1 + share * (column(rows, "batch") - 1)) + start_ms + own * decode
+
+
+def per_token(rows, constants):
+    """Of the requests in flight those that wait for their first token delay nobody."""
+    decode, prefill = steps(rows, constants)
+    delay = np.where([row["framework"] in MIXES for row in rows], column(rows, "joined_ms"), prefill)
+    interference = np.array([constants[row["framework"]][0] for row in rows])
+    delayed = interference * (column(rows, "batch") - 1) / column(rows, "output") * delay
+    waits = first_token(rows, constants) / column(rows, "output")
+    half = (decode + delayed - waits) / 2
+    return half + np.sqrt(half * half + decode * waits)
+
+
+def robust(ratios, weight, start, spread, bounds, prior, width):
+    """Constants by logarithms of forecast over measured; points far from all others lose their weight (Cauchy)."""
+    found = start
+    for _ in range(8):
+        own = weight / np.sqrt(1 + (np.log(ratios(found)) / width) ** 2)
+        found = least_squares(lambda x: np.r_[own * np.log(ratios(x)), prior * (x - start) / spread], found, bounds=bounds).x
+    return found
 
 
 def fit(rows):
+    """Interference, microseconds of a sum, share, milliseconds of the front end, decode steps: by framework."""
     constants = {}
     for framework in FRAMEWORKS:
+        found = np.r_[START, FIRST]
         own = [row for row in rows if row["framework"] == framework]
-        constants[framework] = START
-        if own:
-            weight, truth = weights(own), np.log(column(own, "tpot"))
-            miss = lambda x: np.r_[weight * (np.log(steps(own, {framework: x})[0]) - truth), 0.3 * (x - START) / SPREAD]
-            constants[framework] = least_squares(miss, START, bounds=([0.3, 0], [1.3, 15]), loss="soft_l1", f_scale=0.15).x
-    return constants
-
-
-def first(rows, decode, prefill, constants):
-    found = np.array([constants[row["framework"]] for row in rows])
-    return prefill * (1 + found[:, 0] * (column(rows, "batch") - 1)) + found[:, 1] * column(rows, "layers") + found[:, 2] * decode
-
-
-def fit_first(rows, decode, prefill):
-    constants, start = {}, np.array([0.1, 0.5, 0.5])
-    for framework in FRAMEWORKS:
-        at = [i for i, row in enumerate(rows) if row["framework"] == framework and row["ttft"] > 0]
-        constants[framework] = start
-        if at:
-            own = [rows[i] for i in at]
-            weight, truth = weights(own), np.log(column(own, "ttft"))
-            miss = lambda x: np.r_[
-                weight * (np.log(first(own, decode[at], prefill[at], {framework: x})) - truth),
-                0.3 * (x - start) / np.array([0.1, 0.4, 0.5]),
-            ]
-            constants[framework] = least_squares(miss, start, bounds=([0, 0, 0], [1, 3, 5]), loss="soft_l1", f_scale=0.2).x
+        timed = [row for row in own if row["ttft"] > 0]
+        for _ in range(2 if timed else 0):
+            ratios = lambda x: first_token(timed, {framework: np.r_[found[:2], x]}) / column(timed, "ttft")
+            found = np.r_[found[:2], robust(ratios, weights(timed), FIRST, FIRST_SPREAD, FIRST_BOUNDS, 0.1, 0.2)]
+            ratios = lambda x: per_token(own, {framework: np.r_[x, found[2:]]}) / column(own, "tpot")
+            found = np.r_[robust(ratios, weights(own), START, SPREAD, BOUNDS, 0.3, 0.15), found[2:]]
+        constants[framework] = found
     return constants
 
 
@@ -112,22 +128,17 @@ def quantile(values, weight, part):
 
 def main():
     rows = read(sys.argv[1], sys.argv[2])
-    tpot, decode, prefill, ttft = (np.zeros(len(rows)) for _ in range(4))
+    tpot, ttft = np.zeros(len(rows)), np.zeros(len(rows))
     for family in {row["family"] for row in rows}:
-        others = [i for i, row in enumerate(rows) if row["family"] != family]
-        own = [i for i, row in enumerate(rows) if row["family"] == family]
-        constants = fit([rows[i] for i in others])
-        _, of_others, prefill_of_others = steps([rows[i] for i in others], constants)
-        tpot[own], decode[own], prefill[own] = steps([rows[i] for i in own], constants)
-        waiting = fit_first([rows[i] for i in others], of_others, prefill_of_others)
-        ttft[own] = first([rows[i] for i in own], decode[own], prefill[own], waiting)
+        constants = fit([row for row in rows if row["family"] != family])
+        at = [i for i, row in enumerate(rows) if row["family"] == family]
+        own = [rows[i] for i in at]
+        tpot[at], ttft[at] = per_token(own, constants), first_token(own, constants)
     miss = np.log(column(rows, "tpot") / tpot)
     has_first = column(rows, "ttft") > 0
     miss_first = np.log(np.maximum(column(rows, "ttft"), 1e-3) / ttft)
     weight = weights(rows)
     constants = fit(rows)
-    _, all_decode, all_prefill = steps(rows, constants)
-    waiting = fit_first(rows, all_decode, all_prefill)
     frameworks = np.array([row["framework"] for row in rows])
     everywhere = np.ones(len(rows), bool)
 
@@ -139,16 +150,16 @@ def main():
 
     found = {}
     for framework in FRAMEWORKS:
-        (interference, collective_us), (share, layer_ms, own_steps) = constants[framework], waiting[framework]
+        interference, collective_us, share, start_ms, own_steps = constants[framework]
         mask = frameworks == framework
         found[framework] = {
             "factor": 1.0, "host_ms": 0.0, "collective_us": round(collective_us, 2), "routing_us": ROUTING_US[framework], "mixes": framework in MIXES, "interference": round(interference, 3),
-            "waiting": round(share, 4), "layer_ms": round(layer_ms, 3), "steps": round(own_steps, 3),
+            "waiting": round(share, 4), "start_ms": round(start_ms, 1), "steps": round(own_steps, 3),
             "tpot": interval(miss, everywhere, framework), "ttft": interval(miss_first, has_first, framework),
             "points": [int(mask.sum()), len({row["family"] for row in rows if row["framework"] == framework})],
         }
     found["other"] = {
-        "factor": 1.0, "host_ms": 0.0, "collective_us": 2.0, "routing_us": 12.0, "mixes": True, "interference": 0.9, "waiting": 0.1, "layer_ms": 0.6, "steps": 0.5,
+        "factor": 1.0, "host_ms": 0.0, "collective_us": 2.0, "routing_us": 12.0, "mixes": True, "interference": 0.9, "waiting": 0.1, "start_ms": 100.0, "steps": 0.5,
         "tpot": interval(miss, everywhere, None, (0.03, 0.97)), "ttft": interval(miss_first, has_first, None, (0.03, 0.97)),
         "points": [len(rows), len({row["family"] for row in rows})],
     }

@@ -9,8 +9,8 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_files::replace::{commit, refuse_inputs};
-use perfdb_forecast::serving::{Against, Architecture, Calibration, Scheme, Sweep, Tables};
-use perfdb_report::forecast::{Served, csv, document, refused, sweep, text};
+use perfdb_forecast::serving::{Described, Plan, Scheme, Sweep};
+use perfdb_report::forecast::{NONE_FITS, Served, csv, document, refused, sweep, text};
 use perfdb_report::page::Provenance;
 use perfdb_report::pages::forecast_page;
 use std::ffi::OsString;
@@ -75,7 +75,7 @@ struct Arguments {
     pp: u64,
 
     /// How the cache is stored: bfloat16 or fp8 [default: what the model says, or the framework does]
-    #[arg(long, value_name = "TYPE", value_parser = scheme)]
+    #[arg(long, value_name = "TYPE", value_parser = Scheme::of_cache)]
     kv_cache: Option<Scheme>,
 
     /// Compare with measured times (CSV) or with another forecast (its CSV or JSON)
@@ -133,71 +133,44 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn scheme(text: &str) -> Result<Scheme, String> {
-    Scheme::of(text)
-        .filter(|scheme| matches!(scheme, Scheme::Bf16 | Scheme::Fp8))
-        .ok_or_else(|| "not bfloat16 or fp8".to_owned())
-}
-
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.jsonl];
     let inputs = [&arguments.model, &arguments.layers, &arguments.against, &arguments.calibration, &arguments.points];
     refuse_inputs(outputs.into_iter().flatten().map(Path::new), inputs.into_iter().flatten().map(PathBuf::as_path))?;
-    let calibration = match &arguments.calibration {
-        Some(file) => Calibration::read(file)?,
-        None => Calibration::built_in()?,
-    };
     if let (Some(points), Some(models), Some(databases)) = (&arguments.points, &arguments.models, &arguments.databases)
     {
+        let calibration = Plan::calibration(arguments.calibration.as_deref())?;
         return many::execute(points, models, databases, calibration, arguments.jsonl.as_deref());
     }
-    let described = arguments.model.as_ref().or(arguments.layers.as_ref());
-    let (Some(described), Some(database)) = (described, &arguments.database_path) else {
-        return Err(Failure::usage("--model and --database-path are needed".to_owned()));
-    };
+    let plan = plan(&arguments)?;
     let files = Files {
         json: JsonFile::open(arguments.json.as_deref())?,
         csv: JsonFile::open(arguments.csv.as_deref())?,
         html: JsonFile::open(arguments.html.as_deref())?,
-        read: provenance(TOOL.name, [("model", described.as_path()), ("database", database.as_path())]),
+        read: provenance(TOOL.name, [("model", plan.model.path()), ("database", plan.database.as_path())]),
     };
-    let model = match &arguments.layers {
-        Some(layers) => Architecture::read_layers(layers)?,
-        None => Architecture::read(described)?,
-    };
-    let mut tables = Tables::open(database)?;
-    let against = match &arguments.against {
-        Some(file) => Some(Against::read(file, &model, described, &tables)?),
-        None => None,
-    };
-    let mut found = sweep_of(&arguments).forecast(&model, &mut tables, &calibration)?;
-    let is_alone = found.len() == 1;
-    if let Some((_, Err(error))) = found.pop_if(|(_, forecast)| is_alone && forecast.is_err()) {
-        return Err(error.into());
-    }
-    if let Some(against) = &against
-        && !found.iter().any(|(request, _)| against.of(request).is_some())
-    {
-        let reason = "has no row with these sizes: tp, dp, pp, ep, batch, input and output must be equal";
-        return Err(Failure::lines(vec![format!("{}: {reason}", against.name)]));
-    }
-    let served: Vec<Served<'_>> = found
-        .iter()
-        .filter_map(|(request, forecast)| {
-            Some(Served::new(&model, request, forecast.as_ref().ok()?, &tables).against(against.as_ref()))
-        })
-        .collect();
-    if let ([one], true) = (&served[..], is_alone) {
-        print(&text(one))?;
-        files.write(&served, &[])?;
-        return Ok(Status::Success);
-    }
-    print(&sweep(&model, &found, &tables, against.as_ref()))?;
-    files.write(&served, &refused(&found))?;
+    let planned = plan.forecast()?;
+    let served = Served::all(&planned);
+    let refused = refused(&planned.found);
+    print(&match (&served[..], &refused[..]) {
+        ([one], []) => text(one),
+        _ => sweep(&planned),
+    })?;
+    files.write(&served, &refused)?;
     match served.is_empty() {
-        true => Err(Failure::lines(vec!["no deployment of the sweep can be forecast".to_owned()])),
+        true => Err(Failure::lines(vec![NONE_FITS.to_owned()])),
         false => Ok(Status::Success),
     }
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    let of_config = arguments.model.clone().map(Described::Config);
+    let described = of_config.or_else(|| arguments.layers.clone().map(Described::Layers));
+    let (Some(model), Some(database)) = (described, arguments.database_path.clone()) else {
+        return Err(Failure::usage("--model and --database-path are needed".to_owned()));
+    };
+    let (calibration, against) = (arguments.calibration.clone(), arguments.against.clone());
+    Ok(Plan { model, database, calibration, against, sweep: sweep_of(arguments) })
 }
 
 fn sweep_of(arguments: &Arguments) -> Sweep {

@@ -127,7 +127,10 @@ impl Description {
     }
 
     pub(crate) fn family(&self, is_of_interest: impl Fn(&Family) -> bool) -> Field<&'static Family> {
-        let Some(name) = self.name("model_type")? else { return fault("model_type", "is missing") };
+        let of_whole = || self.whole.get("model_type").and_then(Value::as_str);
+        let Some(name) = self.name("model_type")?.or_else(of_whole) else {
+            return fault("model_type", "is missing");
+        };
         let known = || FAMILIES.iter().filter(|family| is_of_interest(family));
         match known().find(|family| family.name == name) {
             Some(family) => Ok(family),

@@ -4,13 +4,15 @@
 //! the steps of the others, or within one of them, which then reads its weights for both. With `T` the time of a step,
 //!
 //! ```text
-//! TPOT = T_decode(B, input + output/2) + interference · (B − 1)/output · D
+//! TTFT = T_prefill(input) · (1 + waiting · (B − 1)) + start + steps · T_decode
+//! TPOT = T_decode(B, input + output/2) + interference · (B − 1)/output · D · share
 //! D    = T_prefill(input) between steps, T(decode and prefill together) − T_decode within one
-//! TTFT = T_prefill(input) · (1 + waiting · (B − 1)) + layer · L + steps · T_decode
+//! share = output · TPOT / (TTFT + output · TPOT)
 //! ```
 //!
-//! and a step is the sum of its operators on one device, times a factor, and a time of the host. Factors and times are those that a
-//! framework shows on measured servers ([`Calibration`]).
+//! where the share is that of the requests in flight that have their first token: the others delay nobody. A step is the sum of its
+//! operators on one device, times a factor, and a time of the host. Factors and times are those that a framework shows on measured
+//! servers ([`Calibration`]).
 //!
 //! ```no_run
 //! use perfdb_forecast::serving::{Architecture, Calibration, Parallel, Request, Tables, forecast};
@@ -31,6 +33,7 @@ mod curve;
 mod joined;
 mod operators;
 mod parallel;
+mod plan;
 pub mod points;
 mod precision;
 mod tables;
@@ -44,6 +47,7 @@ pub use calibration::{Calibration, Constants, Interval};
 pub use curve::Source;
 pub use operators::{Operator, Part, Phase, Step, Work, operators};
 pub use parallel::Parallel;
+pub use plan::{Described, Plan, Planned};
 pub use precision::{Scheme, Storage};
 pub use tables::{Tables, Version};
 
@@ -277,18 +281,16 @@ pub fn forecast(
     let others = (batch - 1) as f64;
     let joined_ms = joined::added_ms(&decode, &prefill, tables)?;
     let delay_ms = if constants.mixes { joined_ms * constants.factor } else { prefill_ms };
-    let interference_ms = constants.interference * others / output as f64 * delay_ms;
-    let ttft_ms = prefill_ms * (1.0 + constants.waiting * others)
-        + constants.layer_ms * model.layer_count() as f64
-        + constants.steps * decode_ms;
-    let tpot_ms = decode_ms + interference_ms;
+    let delayed_ms = constants.interference * others / output as f64 * delay_ms;
+    let ttft_ms = prefill_ms * (1.0 + constants.waiting * others) + constants.start_ms + constants.steps * decode_ms;
+    let tpot_ms = per_token(decode_ms, delayed_ms, ttft_ms, output as f64);
     Ok(Forecast {
         tpot: estimate(tpot_ms, &constants.tpot, decode.deviation(), calibration.usual_deviation),
         ttft: estimate(ttft_ms, &constants.ttft, prefill.deviation(), calibration.usual_deviation),
         decode,
         prefill,
         joined_ms,
-        interference_ms,
+        interference_ms: tpot_ms - decode_ms,
         constants: constants.clone(),
         memory,
         layers: model.layer_count(),
@@ -296,6 +298,14 @@ pub fn forecast(
         devices: parallel.devices(),
         in_flight: batch * parallel.data,
     })
+}
+
+/// The time per output token, of which the decode step is one part, and prefills another if all requests in flight decode. Of a request's
+/// time only that behind its first token counts to these: `t = decode + delayed · output · t / (ttft + output · t)`.
+fn per_token(decode_ms: f64, delayed_ms: f64, ttft_ms: f64, output: f64) -> f64 {
+    let waits = ttft_ms / output;
+    let half = (decode_ms + delayed_ms - waits) / 2.0;
+    half + (half * half + decode_ms * waits).sqrt()
 }
 
 /// The interval of residuals, widened where operators are less certain than those behind the residuals.

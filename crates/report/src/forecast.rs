@@ -5,8 +5,8 @@ use crate::pages::counted;
 use perfdb_forecast::Error;
 use perfdb_forecast::serving::points::Point;
 use perfdb_forecast::serving::{
-    Against, Architecture, Estimate, Forecast, Part, Phase, Priced, PricedStep, Reference, Request, Scheme, Source,
-    Tables, Work,
+    Against, Architecture, Estimate, Forecast, Part, Phase, Planned, Priced, PricedStep, Reference, Request, Scheme,
+    Source, Tables, Work,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -15,6 +15,9 @@ use std::fmt::Write as _;
 /// What no forecast contains.
 pub(crate) const NOT_MODELLED: &str =
     "speculative decoding, cached prefixes, requests that wait for a place, graphs that are not captured";
+
+/// Why a sweep has no result.
+pub const NONE_FITS: &str = "no deployment of the sweep can be forecast";
 
 /// A forecast, and what it is of.
 #[derive(Debug, Clone)]
@@ -28,20 +31,14 @@ pub struct Served<'s> {
 }
 
 impl<'s> Served<'s> {
-    /// A forecast, and what it is of.
-    pub fn new(
-        model: &'s Architecture,
-        request: &'s Request,
-        forecast: &'s Forecast,
-        tables: &'s Tables,
-    ) -> Served<'s> {
-        Served { model, request, forecast, tables, against: None }
-    }
-
-    /// With the times that a file has of this deployment beside it.
-    pub fn against(self, against: Option<&'s Against>) -> Served<'s> {
-        let found = against.and_then(|against| Some((against.name.as_str(), against.of(self.request)?)));
-        Served { against: found, ..self }
+    /// The deployments of a plan that can be forecast.
+    pub fn all(planned: &'s Planned) -> Vec<Served<'s>> {
+        let Planned { model, tables, against, found } = planned;
+        let served = |request: &'s Request, forecast| {
+            let of = |against: &'s Against| Some((against.name.as_str(), against.of(request)?));
+            Served { model, request, forecast, tables, against: against.as_ref().and_then(of) }
+        };
+        found.iter().filter_map(|(request, forecast)| Some(served(request, forecast.as_ref().ok()?))).collect()
     }
 }
 
@@ -215,6 +212,9 @@ pub(crate) fn shape(work: &Work) -> String {
             "{tokens} tokens, {per_token} of {count} experts {hidden} x {inner}, {tensor} x {expert} devices, {}",
             scheme.name()
         ),
+        Work::LinearAttention { sequences, tokens, heads: [keys, values], widths: [key_dim, value_dim], .. } => {
+            format!("{tokens} tokens of {sequences} sequences, {keys} heads of {key_dim}, {values} of {value_dim}")
+        }
         Work::AllReduce { elements, ranks } => format!("{elements} values, {ranks} devices"),
         Work::Bytes { bytes, .. } => format!("{} KB", grouped(bytes / 1e3, 0)),
     }
@@ -230,12 +230,9 @@ pub fn refused(found: &[(Request, Result<Forecast, Error>)]) -> Vec<(String, Str
 }
 
 /// A table of deployments: those that cannot be, with the reason.
-pub fn sweep(
-    model: &Architecture,
-    found: &[(Request, Result<Forecast, Error>)],
-    tables: &Tables,
-    against: Option<&Against>,
-) -> String {
+pub fn sweep(planned: &Planned) -> String {
+    let Planned { model, tables, against, found } = planned;
+    let against = against.as_ref();
     let possible: Vec<(&Request, &Forecast)> =
         found.iter().filter_map(|(request, forecast)| Some((request, forecast.as_ref().ok()?))).collect();
     let best = possible

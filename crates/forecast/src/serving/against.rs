@@ -162,15 +162,17 @@ fn of_csv(path: &Path, model: &Architecture, name: &str, tables: &Tables) -> Res
                 high_ms: number(high).unwrap_or(value_ms),
             })
         };
+        let listed = Parallel {
+            tensor: size(3)?,
+            data: size(5)?,
+            pipeline: size(4)?,
+            expert_tensor: size(16)?,
+            expert: size(6)?,
+        };
+        let (parallel, batch) = in_devices(listed, size(0)?);
         found.push(Times {
-            parallel: in_devices(Parallel {
-                tensor: size(3)?,
-                data: size(5)?,
-                pipeline: size(4)?,
-                expert_tensor: size(16)?,
-                expert: size(6)?,
-            }),
-            batch: size(0)?,
+            parallel,
+            batch,
             input: size(1)?,
             output: size(2)?,
             tpot: estimate(7, 9, 10),

@@ -39,6 +39,9 @@ impl Tables {
                 let key = Key::LatentProducts { is_before, heads };
                 self.find(Family::LatentProducts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?
             }
+            Work::LinearAttention { phase, tokens, heads: [_, heads], widths, .. } => {
+                self.linear(phase, tokens, heads, widths)?
+            }
             Work::Experts { .. } => self.experts(work)?,
             Work::AllReduce { elements, ranks } => self.sum(elements, ranks)?,
             Work::Bytes { .. } => None,
@@ -48,11 +51,11 @@ impl Tables {
             Some((duration_us, Source::Measured)) => Answer { duration_us, source: Source::Measured },
             Some((duration_us, source)) => Answer { duration_us: duration_us.max(limit_us), source },
             None if matches!(work, Work::AllReduce { .. } | Work::Product { .. } | Work::Attention { .. }) => {
-                let what = family(work).name();
-                let path = format!("{}/{}/{}", self.system, self.framework, self.version());
+                let (what, format) = (family(work).name(), scheme(work).map_or("", Scheme::name));
+                let in_format = if format.is_empty() { String::new() } else { format!(" in {format}") };
                 return Err(Error::Malformed {
-                    path: path.into(),
-                    reason: format!("no version has a table of {what} for {work:?}"),
+                    path: format!("{}/{}", self.system, self.framework).into(),
+                    reason: format!("no version has a table of {what}{in_format}, which this model needs"),
                 });
             }
             None => Answer { duration_us: reached(self.device, work), source: Source::Roofline },
@@ -128,6 +131,30 @@ impl Tables {
         Ok(None)
     }
 
+    /// The convolution and the delta rule, which tables have apart.
+    fn linear(
+        &mut self,
+        phase: Phase,
+        tokens: u64,
+        heads: u64,
+        widths: [u64; 2],
+    ) -> Result<Option<(f64, Source)>, Error> {
+        let mut kernel = |is_convolution| {
+            self.find(Family::LinearAttention, |rows| {
+                let key = |heads| Key::Linear { phase, is_convolution, widths, heads };
+                let known = rows.curves.keys().filter_map(|known| match *known {
+                    Key::Linear { heads, .. } if *known == key(heads) => Some(heads),
+                    _ => None,
+                });
+                let (near, more) = neighbours(&known.collect::<Vec<_>>(), heads);
+                let found = between(&near, |heads| rows.curves.get(&key(heads))?.at(tokens as f64, 1.0))?;
+                Some(grown(found, more))
+            })
+        };
+        let (convolution, rule) = (kernel(true)?, kernel(false)?);
+        Ok(convolution.zip(rule).map(|((one_us, one), (other_us, other))| (one_us + other_us, one.max(other))))
+    }
+
     fn experts(&mut self, work: &Work) -> Result<Option<(f64, Source)>, Error> {
         let Work::Experts { tokens, hidden, inner, per_token, count, tensor, expert, scheme } = *work else {
             return Ok(None);
@@ -188,8 +215,17 @@ fn family(work: &Work) -> Family {
         Work::LatentAttention { phase: Phase::Prefill, .. } => Family::LatentPrefill,
         Work::LatentAttention { .. } => Family::LatentDecode,
         Work::LatentProducts { .. } => Family::LatentProducts,
+        Work::LinearAttention { .. } => Family::LinearAttention,
         Work::Experts { .. } => Family::Experts,
         Work::AllReduce { .. } => Family::AllReduce,
+    }
+}
+
+/// The number format by which tables of the work differ.
+fn scheme(work: &Work) -> Option<Scheme> {
+    match *work {
+        Work::Product { scheme, .. } | Work::Experts { scheme, .. } => Some(scheme),
+        _ => None,
     }
 }
 
@@ -210,7 +246,8 @@ fn product(tables: &Rows, [rows, columns, inner]: [u64; 3], scheme: Scheme) -> O
             }
         }
     }
-    let source = if wider > 1.0 || deeper > 1.0 { Source::Extrapolated } else { Source::Interpolated };
+    let is_outside = wider != 1.0 || deeper != 1.0;
+    let source = if is_outside { Source::Extrapolated } else { Source::Interpolated };
     (weight > 1e-9).then(|| ((sum / weight).exp() * wider.max(1.0) * deeper.max(1.0), source))
 }
 
@@ -241,9 +278,9 @@ fn between(near: &[(u64, f64)], at: impl Fn(u64) -> Option<(f64, Source)>) -> Op
     (!near.is_empty()).then(|| (sum.exp(), source))
 }
 
-/// A duration at the last neighbour, for a size that is this many times as large.
+/// A duration at the last neighbour, for a size that is this many times as large; smaller ones take as long as the first.
 fn grown((duration_us, source): (f64, Source), more: f64) -> (f64, Source) {
-    if more > 1.0 { (duration_us * more, Source::Extrapolated) } else { (duration_us, source) }
+    if more == 1.0 { (duration_us, source) } else { (duration_us * more.max(1.0), Source::Extrapolated) }
 }
 
 /// Experts that were not measured: those of the same weights on another number of devices by their share, or other ones by what they reach
@@ -298,6 +335,19 @@ fn demand(work: &Work) -> (roofline::Work, Precision) {
         Work::LatentProducts { tokens, heads, widths: [from, to], .. } => {
             let weights = (heads * from * to) as f64;
             (roofline::Work { operations: 2.0 * tokens as f64 * weights, bytes: 2.0 * weights }, Precision::Bf16)
+        }
+        Work::LinearAttention {
+            sequences,
+            tokens,
+            heads: [key_heads, value_heads],
+            widths: [key_dim, value_dim],
+            ..
+        } => {
+            let (keys, values) = (key_heads * key_dim, value_heads * value_dim);
+            let state = (values * key_dim) as f64;
+            let (tokens, states) = (tokens as f64, sequences as f64 * state);
+            let bytes = 2.0 * tokens * (2 * keys + 3 * values) as f64 + 2.0 * 4.0 * states;
+            (roofline::Work { operations: 8.0 * state * tokens, bytes }, Precision::Bf16)
         }
         Work::Experts { tokens, hidden, inner, per_token, count, tensor, expert, scheme } => {
             let weights = 3.0 * (hidden * inner) as f64 / tensor as f64;

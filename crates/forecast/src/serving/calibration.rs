@@ -37,8 +37,8 @@ pub struct Constants {
     pub interference: f64,
     /// The share of each other request's prefill that a first token waits for.
     pub waiting: f64,
-    /// Milliseconds a layer before the first token.
-    pub layer_ms: f64,
+    /// Milliseconds before a prompt is prefilled: its way through the server's front end and its tokens.
+    pub start_ms: f64,
     /// Decode steps before the first token.
     pub steps: f64,
     /// Logarithms of measured over forecast times per output token.

@@ -86,12 +86,12 @@ impl Curve {
     }
 }
 
-/// The neighbours of a size among sorted ones, with weights by logarithms; outside of them the nearest, and how often it fits in.
+/// The neighbours of a size among sorted ones, with weights by logarithms; outside of them the nearest, and the size as a multiple of it.
 pub(super) fn neighbours(sizes: &[u64], size: u64) -> (Vec<(u64, f64)>, f64) {
     let next = sizes.partition_point(|known| *known < size);
     match (next.checked_sub(1).and_then(|at| sizes.get(at)), sizes.get(next)) {
         (_, Some(&exact)) if exact == size => (vec![(exact, 1.0)], 1.0),
-        (None, Some(&first)) => (vec![(first, 1.0)], 1.0),
+        (None, Some(&first)) => (vec![(first, 1.0)], size as f64 / first as f64),
         (Some(&last), None) => (vec![(last, 1.0)], size as f64 / last as f64),
         (Some(&before), Some(&after)) => {
             let share = (size as f64 / before as f64).ln() / (after as f64 / before as f64).ln();
@@ -127,7 +127,7 @@ mod tests {
     fn neighbours_have_weights_of_one() {
         assert_eq!(neighbours(&[2, 8], 4), (vec![(2, 0.5), (8, 0.5)], 1.0));
         assert_eq!(neighbours(&[2, 8], 16), (vec![(8, 1.0)], 2.0));
-        assert_eq!(neighbours(&[2, 8], 1), (vec![(2, 1.0)], 1.0));
+        assert_eq!(neighbours(&[2, 8], 1), (vec![(2, 1.0)], 0.5));
         assert_eq!(neighbours(&[], 1), (vec![], 1.0));
     }
 }

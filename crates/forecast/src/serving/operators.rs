@@ -6,7 +6,7 @@ use super::precision::Scheme;
 use std::borrow::Cow;
 
 /// What a step is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// The tokens of a prompt.
     Prefill,
@@ -115,6 +115,19 @@ pub enum Work {
         /// Heads on the device.
         heads: u64,
         /// Values of a head, and of the latent vector.
+        widths: [u64; 2],
+    },
+    /// Linear attention with a gated delta rule, the convolution before it included.
+    LinearAttention {
+        /// What the step is for.
+        phase: Phase,
+        /// Sequences, each with a state.
+        sequences: u64,
+        /// Tokens of all sequences.
+        tokens: u64,
+        /// Heads of keys, and of values, on the device.
+        heads: [u64; 2],
+        /// Sizes of a key head, and of a value head.
         widths: [u64; 2],
     },
     /// The routed experts of a layer.
@@ -271,10 +284,9 @@ impl List<'_> {
             Mixer::GatedDelta { key_heads, value_heads, key_dim, value_dim, .. } => {
                 let (keys, values) = (key_heads * key_dim / tensor, value_heads * value_dim / tensor);
                 self.product("in_proj", count, [tokens, 2 * keys + 2 * values, hidden], scheme);
-                let state = (value_heads / tensor * key_dim * value_dim) as f64;
-                let moved = 2.0 * tokens as f64 * (2 * keys + 3 * values) as f64 + 2.0 * 4.0 * state * sequences as f64;
-                let operations = 8.0 * state * tokens as f64;
-                self.push("linear_attention", Part::Attention, count, Work::Bytes { bytes: moved, operations });
+                let heads = [key_heads / tensor, value_heads / tensor];
+                let work = Work::LinearAttention { phase, sequences, tokens, heads, widths: [key_dim, value_dim] };
+                self.push("linear_attention", Part::Attention, count, work);
                 self.product("out_proj", count, [tokens, hidden, values], scheme);
             }
         }

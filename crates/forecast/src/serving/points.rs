@@ -77,13 +77,14 @@ pub fn read(path: &Path) -> Result<Vec<Point>, Error> {
         };
         let text = |at: usize| row.cell(at).trim().to_owned();
         let tensor = size(8, None)?;
-        let parallel = in_devices(Parallel {
+        let listed = Parallel {
             tensor,
             data: size(10, Some(1))?,
             pipeline: size(9, Some(1))?,
             expert_tensor: size(11, Some(1))?,
             expert: size(12, Some(1))?,
-        });
+        };
+        let (parallel, batch) = in_devices(listed, size(7, None)?);
         let milliseconds = |at: usize| Some(row.number(at)).filter(|number| number.is_finite() && *number > 0.0);
         points.push(Point {
             id: text(0),
@@ -91,13 +92,7 @@ pub fn read(path: &Path) -> Result<Vec<Point>, Error> {
             version: Some(text(2)).filter(|version| !version.is_empty()),
             model: text(3),
             system: text(4),
-            request: Request {
-                parallel,
-                batch: size(7, None)?,
-                input: size(5, None)?,
-                output: size(6, None)?,
-                cache: None,
-            },
+            request: Request { parallel, batch, input: size(5, None)?, output: size(6, None)?, cache: None },
             schemes: [Scheme::of(&text(13)), Scheme::of(&text(14))],
             measured_ms: [milliseconds(15), milliseconds(16)],
         });
@@ -105,14 +100,19 @@ pub fn read(path: &Path) -> Result<Vec<Point>, Error> {
     Ok(points)
 }
 
-/// Servers that were started with N devices for tensor and for expert parallelism stand in lists as N × N devices.
-pub(super) fn in_devices(listed: Parallel) -> Parallel {
+/// Devices of a node; tensors are not split over more of them.
+const NODE: u64 = 8;
+
+/// Devices, and requests in flight on each group of them. Servers that were started with N devices for tensor and for expert parallelism
+/// stand in lists as N × N devices, and their requests as divided among N × N groups.
+pub(super) fn in_devices(listed: Parallel, batch: u64) -> (Parallel, u64) {
     let Parallel { tensor, data, expert_tensor, expert, .. } = listed;
-    let is_square = expert_tensor == expert && expert > 1 && tensor * data == expert * expert;
+    let devices = expert.saturating_mul(expert);
+    let is_square = expert_tensor == expert && devices > NODE && tensor.saturating_mul(data) == devices;
     match (is_square, tensor > 1) {
-        (false, _) => listed,
-        (true, true) => Parallel { tensor: expert, expert_tensor: 1, ..listed },
-        (true, false) => Parallel { data: expert, expert_tensor: 1, ..listed },
+        (false, _) => (listed, batch),
+        (true, true) => (Parallel { tensor: expert, expert_tensor: 1, ..listed }, batch),
+        (true, false) => (Parallel { data: expert, expert_tensor: 1, ..listed }, batch.saturating_mul(expert)),
     }
 }
 
@@ -237,5 +237,16 @@ mod tests {
         assert_eq!(bare("meta-llama--Meta-Llama-3.1-70B_config.json"), bare("meta-llama--Llama-3.1-70B_config.json"));
         assert_eq!(bare("nvidia--Qwen3-32B-NVFP4_config.json"), bare("Qwen--Qwen3-32B_config.json"));
         assert_ne!(bare("Qwen--Qwen3-8B_config.json"), bare("Qwen--Qwen3-32B_config.json"));
+    }
+
+    #[test]
+    fn devices_that_lists_square() {
+        let listed = |tensor, data, each| Parallel { tensor, data, pipeline: 1, expert_tensor: each, expert: each };
+        let (found, batch) = in_devices(listed(1, 64, 8), 2);
+        assert_eq!((found.tensor, found.data, found.expert_tensor, found.expert, batch), (1, 8, 1, 8, 16));
+        let (found, batch) = in_devices(listed(16, 1, 4), 32);
+        assert_eq!((found.tensor, found.data, found.expert_tensor, found.expert, batch), (4, 1, 1, 4, 32));
+        // Four devices of one node are as they are listed.
+        assert_eq!(in_devices(listed(4, 1, 2), 8), (listed(4, 1, 2), 8));
     }
 }

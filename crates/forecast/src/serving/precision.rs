@@ -60,6 +60,15 @@ impl Scheme {
             _ => None,
         })
     }
+
+    /// The scheme of a cache.
+    ///
+    /// # Errors
+    /// Another name than those of the two that tables of attention have.
+    pub fn of_cache(name: &str) -> Result<Scheme, String> {
+        let found = Scheme::of(name).filter(|scheme| matches!(scheme, Scheme::Bf16 | Scheme::Fp8));
+        found.ok_or_else(|| "not bfloat16 or fp8".to_owned())
+    }
 }
 
 /// What is stored how.
@@ -93,10 +102,13 @@ impl Storage {
         let kept = ["exclude_modules", "ignore", "modules_to_not_convert"].iter().find_map(|key| found.get(*key));
         let kept: Vec<&str> = kept.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let keeps = |mark: &str| kept.iter().filter(|name| name.contains(mark)).count();
-        // A layer or two are often left out; what names all layers, or most of them, is the rule.
+        // A layer or two are often left out; a pattern without a number, or names of most layers, are the rule.
+        let is_pattern = |name: &str| {
+            name.contains('*') && (name.contains("layers.*") || !name.contains(|c: char| c.is_ascii_digit()))
+        };
         let is_rule = |mark: &str| {
             let layers = config.get("num_hidden_layers").and_then(Value::as_u64).unwrap_or(2) as usize;
-            kept.iter().any(|name| name.contains(mark) && name.contains("layers.*")) || keeps(mark) * 2 > layers
+            kept.iter().any(|name| is_pattern(name) && name.contains(mark)) || keeps(mark) * 2 > layers
         };
         if is_rule("self_attn") || is_rule(".attn") {
             storage.attention = Scheme::Bf16;
@@ -164,6 +176,10 @@ mod tests {
         );
         let experts = json!({"num_hidden_layers": 36, "quantization_config": {"quant_method": "mxfp4"}});
         assert_eq!(read(experts, None), Ok(Storage { experts: Scheme::Mxfp4, ..Storage::all(Scheme::Bf16) }));
+        let experts = json!({"num_hidden_layers": 61, "quantization_config": {"quant_method": "compressed-tensors",
+            "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "int"}}},
+            "ignore": ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*"]}});
+        assert_eq!(read(experts, None), Ok(Storage { experts: Scheme::Int4, ..Storage::all(Scheme::Bf16) }));
         let other = json!({"quantization_config": {"quant_method": "quip"}});
         assert_eq!(read(other, None), Err("quantization_config: the scheme 'quip' is not known".to_owned()));
     }

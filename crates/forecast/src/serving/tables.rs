@@ -19,6 +19,10 @@ pub use versions::Version;
 /// Share of the memory bandwidth that decode attention on large caches reaches in a measurement that is none.
 const BROKEN_EFFICIENCY: f64 = 0.2;
 
+/// Frameworks that choose kernels of experts by the device and the sizes. Others run the one of their version: vLLM has the faster ones of
+/// Blackwell behind options that servers seldom set.
+const CHOOSING: [&str; 2] = ["sglang", "trtllm"];
+
 /// Tables that are looked for together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Family {
@@ -28,18 +32,20 @@ pub(super) enum Family {
     LatentPrefill,
     LatentDecode,
     LatentProducts,
+    LinearAttention,
     Experts,
     AllReduce,
 }
 
 impl Family {
-    const ALL: [(Family, &'static str, &'static str); 8] = [
+    const ALL: [(Family, &'static str, &'static str); 9] = [
         (Family::Products, "gemm", "gemm_"),
         (Family::PrefillAttention, "prefill attention", "context_attention_"),
         (Family::DecodeAttention, "decode attention", "generation_attention_"),
         (Family::LatentPrefill, "prefill attention (MLA)", "context_mla_"),
         (Family::LatentDecode, "decode attention (MLA)", "generation_mla_"),
         (Family::LatentProducts, "latent products", "mla_gen_"),
+        (Family::LinearAttention, "linear attention", "gdn_"),
         (Family::Experts, "experts", "moe_"),
         (Family::AllReduce, "all_reduce", ALL_REDUCE),
     ];
@@ -60,6 +66,7 @@ pub(super) enum Key {
     Attention { heads: Heads, batch: u64 },
     Latent { cache: Scheme, heads: u64, batch: u64 },
     LatentProducts { is_before: bool, heads: u64 },
+    Linear { phase: Phase, is_convolution: bool, widths: [u64; 2], heads: u64 },
     Experts(ExpertsKey),
     AllReduce { ranks: u64 },
 }
@@ -184,15 +191,16 @@ impl Tables {
         Ok(None)
     }
 
-    /// The shortest answer of all versions. Servers choose a kernel by the device and the sizes, and the tables of a version measured one of
-    /// them. Of a calibrated copy its own rows count.
+    /// The shortest answer of all versions, where the framework chooses a kernel by the device and the sizes: the tables of a version
+    /// measured one of them. Of a calibrated copy its own rows count.
     pub(super) fn shortest(
         &mut self,
         family: Family,
         ask: impl Fn(&Rows) -> Option<(f64, Source)>,
     ) -> Result<Option<(f64, Source)>, Error> {
         let first = self.find(family, &ask)?;
-        if first.is_none() || Version::parse(self.version()).is_none() {
+        let chooses = CHOOSING.contains(&self.framework.as_str());
+        if !chooses || first.is_none() || Version::parse(self.version()).is_none() {
             return Ok(first);
         }
         let mut shortest: Option<(f64, Source, String)> = None;

@@ -218,26 +218,23 @@ fn operators(key: &'static str, title: &str, step: &PricedStep) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_forecast::serving::{Architecture, Calibration, Forecast, Parallel, Request, Tables, forecast};
+    use perfdb_forecast::serving::{Described, Plan, Sweep};
     use std::error::Error;
     use std::path::Path;
 
     fn page(tensor: &[u64], batches: &[u64]) -> Result<String, Box<dyn Error>> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/forecast");
-        let model = Architecture::read(&folder.join("model"))?;
-        let mut tables = Tables::open(&folder.join("tables/h100_sxm/vllm/1.0.0"))?;
-        let calibration = Calibration::built_in()?;
-        let mut found: Vec<(Request, Forecast)> = Vec::new();
-        for tensor in tensor {
-            for batch in batches {
-                let parallel = Parallel::tensor(*tensor);
-                let request = Request { parallel, batch: *batch, input: 1024, output: 512, cache: None };
-                let forecast = forecast(&model, &request, &mut tables, &calibration)?;
-                found.push((request, forecast));
-            }
+        let (tensor, batch) = (tensor.to_vec(), batches.to_vec());
+        let sweep = Sweep { tensor, batch, data: 1, expert: 1, pipeline: 1, input: 1024, output: 512, cache: None };
+        let planned = Plan {
+            model: Described::Config(folder.join("model")),
+            database: folder.join("tables/h100_sxm/vllm/1.0.0"),
+            calibration: None,
+            against: None,
+            sweep,
         }
-        let served: Vec<Served<'_>> =
-            found.iter().map(|(request, forecast)| Served::new(&model, request, forecast, &tables)).collect();
+        .forecast()?;
+        let served = Served::all(&planned);
         let refused = [("tp 4, batch 9".to_owned(), "does not fit".to_owned())];
         let refused = if served.len() > 1 { &refused[..] } else { &[] };
         Ok(forecast_page(&served, refused, Provenance::default()).to_html()?)

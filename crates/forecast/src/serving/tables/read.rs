@@ -3,6 +3,7 @@
 use super::{ExpertsKey, Family, Heads, Key, Rows, Spread};
 use crate::Error;
 use crate::serving::curve::Source;
+use crate::serving::operators::Phase;
 use crate::serving::precision::Scheme;
 use perfdb_store::columns::{CALIBRATED, DURATION_SOURCE};
 use perfdb_store::table::Scan;
@@ -82,6 +83,15 @@ fn columns(family: Family) -> &'static [&'static str] {
             "aiconfigurator kv_cache_dtype",
         ],
         Family::LatentProducts => &["aiconfigurator num_tokens", "aiconfigurator num_heads", "aiconfigurator op_name"],
+        Family::LinearAttention => &[
+            "aiconfigurator batch_size",
+            "aiconfigurator num_tokens",
+            "aiconfigurator head_k_dim",
+            "aiconfigurator head_v_dim",
+            "aiconfigurator num_v_heads",
+            "aiconfigurator phase",
+            "aiconfigurator kernel_source",
+        ],
         Family::Experts => &[
             "aiconfigurator num_tokens",
             "aiconfigurator hidden_size",
@@ -138,6 +148,14 @@ fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
             Family::LatentProducts => {
                 Some((Key::LatentProducts { is_before: row.cell(3).ends_with("pre"), heads: size(2) }, size(1)))
             }
+            Family::LinearAttention => {
+                let phase = if row.cell(6).starts_with("context") { Phase::Prefill } else { Phase::Decode };
+                let is_convolution = row.cell(7).contains("conv1d");
+                // Prompts are prefilled one by one.
+                let is_wanted = phase == Phase::Decode || size(1) == 1;
+                let key = Key::Linear { phase, is_convolution, widths: [size(3), size(4)], heads: size(5) };
+                is_wanted.then_some((key, size(2)))
+            }
             Family::Experts => scheme(8).zip(spread(&row.cell(9))).map(|(scheme, spread)| {
                 let key = ExpertsKey {
                     scheme,
@@ -187,7 +205,7 @@ fn finish(rows: &mut Rows) {
             Key::Latent { cache, heads, batch } => {
                 rows.latent.entry(*cache).or_default().entry(*heads).or_default().push(*batch);
             }
-            Key::LatentProducts { .. } => {}
+            Key::LatentProducts { .. } | Key::Linear { .. } => {}
             Key::Experts(key) => {
                 rows.experts.insert(*key);
             }
