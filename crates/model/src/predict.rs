@@ -25,6 +25,7 @@
 
 mod beyond;
 mod build;
+mod calibrate;
 mod calibration;
 mod class;
 mod doubt;
@@ -35,6 +36,7 @@ mod forest;
 mod kriging;
 mod model;
 mod outliers;
+mod partners;
 mod pass;
 mod place;
 pub mod plan;
@@ -52,7 +54,6 @@ pub use crate::roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };
 pub use beyond::Method;
-pub use build::neighbours;
 pub use calibration::COVERAGE;
 pub use class::Class;
 pub use doubt::{Doubt, Residual};
@@ -65,6 +66,7 @@ pub use pass::{Calls, SHARED, Sum, sum};
 pub use place::{BY_ROUTED_ROWS, Lean, MOST_AXES, Place, configuration};
 pub use repeats::Timed;
 pub use rows::{Rows, log_deviation};
+pub use search::neighbours;
 pub use table::Table;
 pub use trials::{LeftOut, LeftOutRows, Trial, Trials};
 pub use twin::TwinRow;

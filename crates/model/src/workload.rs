@@ -19,10 +19,12 @@
 mod call;
 mod element;
 mod family;
+mod formulas;
 mod kernel;
 mod lengths;
 
 pub use call::{Arguments, Call, CallWork, Message, Unit};
-pub use family::{AttentionBatch, Family, Keys, PackedAttention, PackedCall, Product};
+pub use family::{Family, Keys, PackedCall, Product};
+pub use formulas::{AttentionBatch, PackedAttention};
 pub use kernel::{AttentionKernel, product_precision};
 pub use lengths::{BatchLengths, Lengths};

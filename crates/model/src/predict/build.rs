@@ -10,16 +10,10 @@ use crate::predict::power::{FEWEST_PER_POWER, Power};
 use crate::predict::reach::Reach;
 use crate::predict::rows::{Rows, Settled, choose};
 use crate::predict::scale::Scale;
-use crate::predict::search::{Field, Ranges, most_descents};
+use crate::predict::search::{Field, Ranges, most_descents, neighbours};
 use crate::roofline::{Roofline, Work};
 use std::ops::Range;
 
-/// Neighbours that a value is based on: 12, and twice as many where the axes are too many for 12 rows.
-pub fn neighbours(axes: usize) -> usize {
-    if axes <= FEW_AXES { 12 } else { MOST_NEIGHBOURS }
-}
-/// Axes up to which 12 rows tell them apart.
-pub(crate) const FEW_AXES: usize = 4;
 /// Rows that a roofline is fitted to at most.
 const MOST_FITTED: usize = 4000;
 /// Rows below which a slice shares its roofline with the others.

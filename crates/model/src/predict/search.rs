@@ -1,6 +1,5 @@
 //! The correlation that leaving rows out one by one likes best.
 
-use crate::predict::build::FEW_AXES;
 use crate::predict::forest::Forest;
 use crate::predict::kriging::{Correlation, Correlations, Likeness, Likenesses, MOST_NEIGHBOURS, SQRT_3};
 use crate::predict::rows::choose;
@@ -10,6 +9,12 @@ use std::ops::Range;
 fn most_left_out(axes: usize) -> usize {
     if axes <= 2 { 400 } else { 800 }
 }
+/// Neighbours that a value is based on: 12, and twice as many where the axes are too many for 12 rows.
+pub fn neighbours(axes: usize) -> usize {
+    if axes <= FEW_AXES { 12 } else { MOST_NEIGHBOURS }
+}
+/// Axes up to which 12 rows tell them apart.
+const FEW_AXES: usize = 4;
 /// Descents at most: one or two axes are found soon; with many, and their neighbours, each takes long.
 pub(crate) fn most_descents(axes: usize) -> usize {
     if (3..=FEW_AXES).contains(&axes) { 4 } else { 2 }

@@ -3,9 +3,10 @@
 use crate::predict::estimate::Estimate;
 use crate::predict::explanation::Explanation;
 use crate::predict::model::Model;
+use crate::predict::partners::partners;
 use crate::predict::place::Place;
 use crate::predict::rows::Rows;
-use crate::predict::twin::{self, Seen, Twin};
+use crate::predict::twin::{Seen, Twin};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A table is learnt from at once when one of its slices has fewer rows.
@@ -61,7 +62,7 @@ pub(crate) fn together(slices: Vec<Rows>) -> Vec<Vec<Rows>> {
 pub(crate) fn partners_of(parts: &[Vec<Rows>]) -> Vec<Vec<usize>> {
     let alone: Option<Vec<&Rows>> =
         parts.iter().map(|slices| if let [one] = slices.as_slice() { Some(one) } else { None }).collect();
-    alone.map_or(vec![Vec::new(); parts.len()], |slices| twin::partners(&slices))
+    alone.map_or(vec![Vec::new(); parts.len()], |slices| partners(&slices))
 }
 
 impl Table {

@@ -4,7 +4,7 @@ use crate::roofline::{Precision, Work};
 use serde_json::Value;
 
 use crate::workload::element;
-use crate::workload::family::{Family, PackedAttention};
+use crate::workload::family::Family;
 use perfdb_store::dtype::DType;
 
 /// The arguments of a call as a profile has them: three JSON lists. An empty text is a list that was not recorded.
@@ -83,22 +83,6 @@ impl Call {
     /// The family of an operator.
     pub fn family(&self) -> Option<Family> {
         Family::of(&self.operator)
-    }
-
-    /// What the call must do; `None` where there is no formula, or the arguments do not fit it.
-    pub fn work(&self) -> Option<CallWork> {
-        let found = self.family()?.work(self)?;
-        let numbers = [found.work.operations, found.work.bytes];
-        numbers.iter().all(|number| number.is_finite() && *number >= 0.0).then_some(found)
-    }
-
-    /// The call as attention over packed sequences, which must do something for sequences of known lengths; `None` where it is
-    /// something else, or its arguments do not fit.
-    pub fn packed_attention(&self) -> Option<PackedAttention> {
-        match self.family()? {
-            Family::PackedAttention(how) => PackedAttention::of(how, self),
-            _ => None,
-        }
     }
 
     /// What the cache of keys and values holds that the call writes to; `None` where it writes to none.
@@ -185,13 +169,6 @@ impl Call {
     }
 }
 
-impl Message<'_> {
-    /// Bytes that a rank sends, if each collective is a ring.
-    pub fn work(&self) -> Option<CallWork> {
-        crate::workload::family::collective(self)
-    }
-}
-
 /// Names of types, one where all are the same; `?` for what is none.
 pub(crate) fn names_of(types: impl IntoIterator<Item = Option<DType>>) -> String {
     let mut names: Vec<&str> = types.into_iter().map(|element| element.map_or("?", element::name)).collect();
@@ -243,28 +220,6 @@ mod tests {
         {
             assert_eq!(base_name(name), base);
         }
-    }
-
-    #[test]
-    fn what_does_not_fit_has_no_work() {
-        let call =
-            |dims, types| Call::new("aten::mm", Arguments { dims, types, values: "" }).and_then(|call| call.work());
-        let types = r#"["float", "float"]"#;
-        assert!(call("[[2, 3], [3, 4]]", types).is_some());
-        for dims in [
-            "",
-            "{}",
-            "[[2, 3]]",
-            "[[2, 3], []]",
-            "[[2, 3], [4, 4]]",
-            "[[2, 3, 4], [4, 4]]",
-            "[[2, -3], [-3, 4]]",
-            "[[",
-        ] {
-            assert_eq!(call(dims, types), None, "{dims}");
-        }
-        assert_eq!(call("[[2, 3], [3, 4]]", r#"["Scalar", ""]"#), None);
-        assert!(!Call::is_known("aten::slice"));
     }
 
     #[test]

@@ -1,41 +1,4 @@
-//! Families of operators, and the formulas of each.
-//!
-//! | family | operations | bytes |
-//! | --- | --- | --- |
-//! | product (m, k)·(k, n), b of them | b·2·m·n·k | b·(m·k + k·n + m·n) elements |
-//! | the same with something to add | and b·m·n | and b·n elements |
-//! | scaled product of 8 bits | 2·m·n·k, and m·n with three shapes | m·k + k·n, and 2·m·n |
-//! | grouped product, m rows over g weights | 2·m·n·k | m·k + g·k·n + m·n elements |
-//! | convolution | 2·\|out\|·Π w\[1…\] (transposed: 2·\|in\|·Π w\[1…\]), with bias and \|out\| | in, weight, out, with bias and its channels |
-//! | attention | 2·b·h·q·k·(d + dv), half of it under a causal mask where q = k | query, key, value, result |
-//! | attention over packed sequences | 2·h·(d + dv)·Σ(q·k), less Σq²/2 of prompts; the lengths are those that the server annotates | query, key, value, result, keys and values of the cache |
-//! | two tensors, element by element | \|out\| | both in, out |
-//! | one tensor, element by element | n | in, out |
-//! | copy | 0 | in, out |
-//! | reduction | n in | in, out |
-//! | softmax | 3·n | in, out |
-//! | RMS norm, r rows of h | r·(2·h + 2) + n, with weight 2·n | in, out, weight |
-//! | layer norm | 5·n + 6·r | in, out, 2·h of weight and bias, 2·r of statistics |
-//! | fused experts, T tokens to k of E experts | 2·T·k·n·k of each product | in, out, the experts that can be touched |
-//! | writing to a cache of keys and values | 0 | keys and values, in and out |
-//! | generated kernel | not known | each tensor, where the kernel goes through all of it |
-//! | collective of n ranks | 0 | by ring: 2·(n − 1)/n of an all-reduce, (n − 1)/n of the larger side of others |
-
-mod attention;
-mod collectives;
-mod convolution;
-mod experts;
-mod generated;
-mod norms;
-mod packed;
-mod pointwise;
-mod products;
-mod reductions;
-
-use crate::workload::call::{Call, CallWork};
-
-pub(crate) use collectives::collective;
-pub use packed::{AttentionBatch, Keys, PackedAttention, PackedCall};
+//! Families of operators, by name.
 
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,6 +88,31 @@ pub enum Norm {
     Layer,
 }
 
+/// How an operator of attention over packed sequences is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PackedCall {
+    /// Position of the queries; keys and values follow.
+    pub query_at: usize,
+    /// What the keys and values are.
+    pub keys: Keys,
+    /// Positions of the argument that says whether there is a causal mask, and of the first of the two sides of a window; nothing
+    /// where no argument says so.
+    pub mask_at: Option<[usize; 2]>,
+}
+
+/// What the keys and values in the arguments are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Keys {
+    /// Those of the new tokens; others are in a cache that is no argument.
+    New,
+    /// All of them, packed.
+    Packed,
+    /// The cache that holds them.
+    Cache,
+}
+
+/// How the kernels begin that TorchInductor generates.
+const GENERATED: [&str; 3] = ["triton_poi_fused", "triton_red_fused", "triton_per_fused"];
 const BINARY: [&str; 14] = [
     "add",
     "sub",
@@ -212,30 +200,11 @@ impl Family {
             "rocm_aiter_fused_moe" | "fused_experts" | "inplace_fused_experts" | "outplace_fused_experts" => {
                 Some(Family::Experts)
             }
-            _ if generated::is_generated(base_name) => Some(Family::Generated),
+            _ if GENERATED.iter().any(|start| base_name.starts_with(start)) => Some(Family::Generated),
             _ if UNARY.contains(&base_name) => Some(Family::Unary),
             _ if BINARY.contains(&base_name) => Some(Family::Binary { compares: false }),
             _ if COMPARISONS.contains(&base_name) => Some(Family::Binary { compares: true }),
             _ => None,
-        }
-    }
-
-    pub(crate) fn work(self, call: &Call) -> Option<CallWork> {
-        match self {
-            Family::Product(product) => products::work(product, call),
-            Family::Convolution => convolution::work(call),
-            Family::Attention(how) => attention::work(how, call),
-            // The arguments alone do not tell.
-            Family::PackedAttention(_) => None,
-            Family::CacheWrite => packed::cache_write(call),
-            Family::Generated => generated::work(call),
-            Family::Binary { compares } => pointwise::binary(call, compares),
-            Family::Unary => pointwise::unary(call),
-            Family::Copy => pointwise::copy(call),
-            Family::Reduction(reduced) => reductions::reduction(reduced, call),
-            Family::Softmax => reductions::softmax(call),
-            Family::Norm(norm) => norms::work(norm, call),
-            Family::Experts => experts::work(call),
         }
     }
 }

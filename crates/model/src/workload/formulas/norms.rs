@@ -3,9 +3,9 @@
 use crate::roofline::Work;
 use crate::workload::element;
 
-use super::Norm;
 use super::pointwise::vector;
 use crate::workload::call::{Call, CallWork};
+use crate::workload::family::Norm;
 
 pub(super) fn work(norm: Norm, call: &Call) -> Option<CallWork> {
     // Serving frameworks have the result in front, or nothing between input and weight; PyTorch has the normalised shape there.

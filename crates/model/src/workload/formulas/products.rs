@@ -2,9 +2,9 @@
 
 use crate::roofline::Work;
 
-use super::Product;
 use crate::workload::call::{Call, CallWork, Unit};
 use crate::workload::element;
+use crate::workload::family::Product;
 use perfdb_store::dtype::DType;
 
 pub(super) fn work(product: Product, call: &Call) -> Option<CallWork> {

@@ -6,6 +6,7 @@ use crate::predict::class::Class;
 use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS};
 use crate::predict::model::{Model, Spot};
 use crate::predict::rows::choose;
+use crate::predict::twin::values_of;
 use smallvec::SmallVec;
 
 /// With all rows nearer than this many median distances.
@@ -203,15 +204,6 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
         own,
         twin: twin.map(of_twin).unwrap_or_default(),
     }
-}
-
-/// What another slice has at some rows.
-pub(crate) fn values_of(twin: &[f32], rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
-    let mut values = [0.0; MOST_NEIGHBOURS];
-    for (value, row) in values.iter_mut().zip(rows) {
-        *value = f64::from(twin[*row as usize]);
-    }
-    values
 }
 
 /// The residual with the difficulty that its neighbours would have had without the row: an odd row makes its neighbours look hard to

@@ -6,11 +6,6 @@ use crate::roofline::Work;
 use super::pointwise::vector;
 use crate::workload::call::{Call, CallWork};
 
-/// Whether an operator is such a kernel.
-pub(super) fn is_generated(name: &str) -> bool {
-    ["triton_poi_fused", "triton_red_fused", "triton_per_fused"].iter().any(|start| name.starts_with(start))
-}
-
 /// Operators among those fused that may take less than all of a tensor.
 const TAKE_A_PART: [&str; 15] = [
     "embedding",

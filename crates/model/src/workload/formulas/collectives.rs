@@ -5,7 +5,7 @@ use crate::roofline::{Collective, Precision, Work};
 use crate::workload::call::{CallWork, Message, Unit};
 use crate::workload::element;
 
-pub(crate) fn collective(message: &Message<'_>) -> Option<CallWork> {
+pub(super) fn collective(message: &Message<'_>) -> Option<CallWork> {
     let lower = message.collective.to_ascii_lowercase();
     let passes = if lower.contains("allreduce") || lower.contains("all_reduce") {
         2.0

@@ -10,10 +10,6 @@ use crate::predict::rows::choose;
 use crate::roofline::Work;
 use smallvec::SmallVec;
 
-/// Rows up to which the roofline is fitted again; with more, one of them moves it too little.
-pub(crate) const FEW: usize = 32;
-/// The same of several slices: what is fitted to each alone follows its few rows, however many there are in all.
-pub(crate) const FEW_TOGETHER: usize = 200;
 /// Rows of a slice, on average, from which powers are learnt again.
 const MOST_RELEARNT: usize = 400;
 /// Rows to which a roofline can be fitted.

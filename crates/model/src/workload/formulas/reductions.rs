@@ -3,9 +3,9 @@
 use crate::roofline::Work;
 use crate::workload::element;
 
-use super::Reduced;
 use super::pointwise::vector;
 use crate::workload::call::{Call, CallWork};
+use crate::workload::family::Reduced;
 
 pub(super) fn reduction(reduced: Reduced, call: &Call) -> Option<CallWork> {
     let (shape, element) = (call.shape(0)?, call.element(0)?);

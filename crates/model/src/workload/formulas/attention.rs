@@ -2,9 +2,9 @@
 
 use crate::roofline::Work;
 
-use super::AttentionCall;
 use super::products::matrix;
 use crate::workload::call::{Call, CallWork};
+use crate::workload::family::AttentionCall;
 
 pub(super) fn work(how: AttentionCall, call: &Call) -> Option<CallWork> {
     let (query, key, value) = (call.shape(0)?, call.shape(1)?, call.shape(2)?);

@@ -6,32 +6,10 @@ use crate::roofline::Work;
 use super::products::matrix;
 use crate::workload::call::{Call, CallWork, names_of};
 use crate::workload::element;
+use crate::workload::family::{Keys, PackedCall};
 use crate::workload::kernel::AttentionKernel;
 use crate::workload::lengths::BatchLengths;
 use perfdb_store::dtype::DType;
-
-/// How an operator of attention over packed sequences is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PackedCall {
-    /// Position of the queries; keys and values follow.
-    pub query_at: usize,
-    /// What the keys and values are.
-    pub keys: Keys,
-    /// Positions of the argument that says whether there is a causal mask, and of the first of the two sides of a window; nothing
-    /// where no argument says so.
-    pub mask_at: Option<[usize; 2]>,
-}
-
-/// What the keys and values in the arguments are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Keys {
-    /// Those of the new tokens; others are in a cache that is no argument.
-    New,
-    /// All of them, packed.
-    Packed,
-    /// The cache that holds them.
-    Cache,
-}
 
 /// A call of attention over packed sequences, of which the lengths are still to be known.
 #[derive(Debug, Clone, Copy, PartialEq)]

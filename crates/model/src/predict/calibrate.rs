@@ -1,0 +1,190 @@
+//! Calibration: the residuals of rows that were left out in the way the question is asked.
+
+mod few;
+mod residuals;
+
+use crate::predict::beyond::Method;
+use crate::predict::calibration::{Calibration, OfClass, Steps, Way};
+use crate::predict::class::Class;
+use crate::predict::model::Model;
+use crate::roofline::Work;
+use residuals::{Asked, Residual, configurations, of_many};
+
+/// The share of left-out rows that it holds for that: a little more, since the ranges of the correlation were chosen to predict rows of
+/// the same table.
+const HELD: f64 = 0.91;
+
+/// Rows that are left out one by one.
+const MOST_ROWS: usize = 1000;
+const LARGEST_SIZES: usize = 3;
+/// Scores that a quantile is taken of, and how many places on a new one is taken.
+const WINDOW: usize = 300;
+const STRIDE: usize = 20;
+/// Scores of a class below which those of all classes count.
+const FEWEST_SCORES: usize = 20;
+/// Residuals of a class below which it is kriged, and no other slice counts.
+const FEWEST_TO_CHOOSE: usize = 12;
+/// Residuals, one after another by their variance, that another slice's share is chosen on.
+const CHUNK: usize = 400;
+/// What another slice must win, as a share of the error and in standard errors.
+const GAIN: f64 = 0.02;
+const GAIN_ERRORS: f64 = 2.0;
+
+impl Way {
+    fn missed(&self, one: &Residual) -> f64 {
+        one.missed(self.method, self.share(one.variance))
+    }
+}
+
+impl Calibration {
+    /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few.
+    pub(crate) fn of(model: &Model, works: Option<&[Work]>) -> Calibration {
+        let rows: Vec<u32> = (0..model.len() as u32).collect();
+        let configurations = configurations(model, &rows);
+        let mut all = works.map(|works| few::residuals(model, works, &configurations)).unwrap_or_default();
+        if all.is_empty() {
+            all = of_many(model, Asked { rows: &rows, twin: None }, &configurations);
+        }
+        let methods = Class::PREDICTED.map(|class| match class {
+            // One configuration alone tells how far another one is from it, not which way to go between two.
+            Class::NewConfiguration if configurations.len() <= 2 => Method::Kriging,
+            _ => best_method(&all, class, methods_of(class)),
+        });
+        Calibration::of_residuals(&all, methods.map(Way::alone))
+    }
+
+    /// The same where another slice has a row at the place of the question, as it has at these rows; `values` is what it has there, and
+    /// what it has, or would have, at all others. `None` if it tells nothing.
+    pub(crate) fn with_twin(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
+        let all = of_many(model, Asked { rows, twin: Some(values) }, &configurations(model, rows));
+        let ways = Class::PREDICTED.map(|class| with_share(&all, class, model.calibration.method(class)));
+        ways.iter().any(|way| !way.shares.is_empty()).then(|| Calibration::of_residuals(&all, ways))
+    }
+
+    fn of_residuals(all: &[Residual], ways: [Way; 3]) -> Calibration {
+        let score = |one: &Residual| {
+            let missed = one.class.index().map_or(0.0, |index| ways[index].missed(one));
+            ((one.variance, missed / one.sigma), (one.class, one.is_seen))
+        };
+        let mut scores: Vec<((f64, f64), (Class, bool))> = all.iter().map(score).collect();
+        scores.sort_unstable_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let of = |passes: &dyn Fn(Class, bool) -> bool| -> Vec<(f64, f64)> {
+            scores.iter().filter(|(_, (class, is_seen))| passes(*class, *is_seen)).map(|(score, _)| *score).collect()
+        };
+        // Where they are too few, those of other classes count, and at last all.
+        let steps_of = |asked: Class, asked_seen: bool| {
+            let own = of(&|class, is_seen| class == asked && is_seen == asked_seen);
+            if own.len() >= FEWEST_SCORES {
+                return steps(&own);
+            }
+            let alike = of(&|_, is_seen| is_seen == asked_seen);
+            steps(&if alike.len() >= FEWEST_SCORES { alike } else { of(&|_, _| true) })
+        };
+        let steps = Class::PREDICTED.map(|class| [steps_of(class, false), steps_of(class, true)]);
+        let mut classes = ways.into_iter().zip(steps).map(|(way, [steps, seen])| OfClass { way, steps, seen });
+        Calibration { classes: std::array::from_fn(|_| classes.next().unwrap_or_default()) }
+    }
+}
+
+/// The methods that are tried for questions of a class.
+fn methods_of(class: Class) -> &'static [Method] {
+    match class {
+        Class::Beyond => &Method::ALL,
+        Class::NewConfiguration => &[Method::Kriging, Method::Plane],
+        _ => &[Method::Kriging],
+    }
+}
+
+fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {
+    let own: Vec<&Residual> = all.iter().filter(|one| one.class == class).collect();
+    if own.len() < FEWEST_TO_CHOOSE {
+        return Method::Kriging;
+    }
+    let loss = |method: Method| own.iter().map(|one| one.missed(method, 0.0)).sum::<f64>();
+    let best = methods.iter().min_by(|a, b| loss(**a).total_cmp(&loss(**b)));
+    best.copied().unwrap_or_default()
+}
+
+/// The best way with another slice, or that without one where it does not win enough.
+fn with_share(all: &[Residual], class: Class, alone: Method) -> Way {
+    let mut own: Vec<&Residual> = all.iter().filter(|one| one.class == class).collect();
+    if own.len() < FEWEST_TO_CHOOSE {
+        return Way::alone(alone);
+    }
+    own.sort_by(|a, b| a.variance.total_cmp(&b.variance));
+    let ways = methods_of(class).iter().map(|&method| Way { method, shares: shares(&own, method) });
+    let loss = |way: &Way| own.iter().map(|one| way.missed(one)).sum::<f64>();
+    let best = ways.min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap_or_default();
+    if best.shares.iter().any(|(_, share)| *share > 0.0)
+        && wins(&own, |one| one.missed(alone, 0.0), |one| best.missed(one))
+    {
+        best
+    } else {
+        Way::alone(alone)
+    }
+}
+
+/// The shares with which a way misses least, of residuals in the order of their variance.
+fn shares(own: &[&Residual], method: Method) -> Steps {
+    let chunks = (own.len() / CHUNK).max(1);
+    let of_chunk = |chunk: usize| {
+        let chunk = &own[chunk * own.len() / chunks..(chunk + 1) * own.len() / chunks];
+        let share = best_share(chunk, method);
+        let wins = wins(chunk, |one| one.missed(method, 0.0), |one| one.missed(method, share));
+        (chunk[0].variance, if wins { share } else { 0.0 })
+    };
+    (0..chunks).map(of_chunk).collect()
+}
+
+/// The share, of zero to one, with which a way misses least: a weighted median.
+fn best_share(own: &[&Residual], method: Method) -> f64 {
+    let mut ratios: Vec<(f64, f64)> = own
+        .iter()
+        .map(|one| (one.own.of(method), one.twin.of(method)))
+        .filter(|(_, twin)| *twin != 0.0)
+        .map(|(own, twin)| (own / twin, twin.abs()))
+        .collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = ratios.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let at_half = ratios.iter().find(|(_, weight)| {
+        sum += weight;
+        sum >= half
+    });
+    at_half.map_or(0.0, |(ratio, _)| ratio.clamp(0.0, 1.0))
+}
+
+/// Whether what is missed less in another way is more than chance, and worth having.
+fn wins(own: &[&Residual], before: impl Fn(&Residual) -> f64, after: impl Fn(&Residual) -> f64) -> bool {
+    let gains: Vec<f64> = own.iter().map(|one| before(one) - after(one)).collect();
+    let loss: f64 = own.iter().map(|one| before(one)).sum();
+    let (count, sum) = (gains.len() as f64, gains.iter().sum::<f64>());
+    let squares: f64 = gains.iter().map(|gain| (gain - sum / count).powi(2)).sum();
+    // The standard error of the mean, times the number.
+    let error = (squares / (count - 1.0).max(1.0) * count).sqrt();
+    sum > GAIN * loss && sum > GAIN_ERRORS * error
+}
+
+/// For every [`STRIDE`]th window over scores by variance: from where it counts, and its quantile.
+fn steps(scores: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let window = scores.len().min(WINDOW);
+    let last = scores.len() - window;
+    (0..=last / STRIDE)
+        .map(|step| {
+            let start = (step * STRIDE).min(last);
+            let from = if step == 0 { 0.0 } else { scores[start + window / 2 - 1].0 };
+            (from, quantile(&scores[start..start + window]))
+        })
+        .collect()
+}
+
+/// The score that holds the asked share of this many and one more.
+fn quantile(scores: &[(f64, f64)]) -> f64 {
+    let mut sorted: Vec<f64> = scores.iter().map(|score| score.1).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at = ((sorted.len() + 1) as f64 * HELD).ceil() as usize - 1;
+    sorted.get(at).copied().unwrap_or_else(|| sorted.last().map_or(1.0, |last| last * 1.5))
+}
+
+#[cfg(test)]
+mod tests;
