@@ -9,6 +9,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The rule of answers from rows of another data type.
+pub(crate) const OTHER_TYPE: &str = "other_type";
+/// How far an answer from rows of another data type is trusted.
+pub(crate) const OTHER_TYPE_CONFIDENCE: f64 = 0.5;
+
+/// The rule of answers from rows that calibrate-database scaled, as their column `Duration Source` says.
+pub(crate) use perfdb_store::columns::CALIBRATED;
+
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod attention;
+mod axes;
 mod composite;
 mod corrected;
 mod elementwise;
@@ -24,15 +25,16 @@ mod simplex;
 mod slice;
 mod tables;
 
-pub(crate) use experts::is_by_shapes as experts_by_shapes;
+pub(crate) use axes::Point;
 pub(crate) use generic_sizes::PlansByCount;
 pub(crate) use groups::learnt;
-pub(crate) use heads::is_by_shapes as heads_by_shapes;
-pub(crate) use points::{Point, PointIndexes};
+pub(crate) use points::PointIndexes;
 pub(crate) use tables::Learnt;
 
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
+use crate::measured::attention::is_by_shapes as attention_by_shapes;
+use crate::measured::experts::is_by_shapes as experts_by_shapes;
 use crate::measured::inputs::operands;
 use crate::semantics::Between;
 use perfdb_store::op_mapping::Entry;
@@ -81,9 +83,9 @@ fn by_shapes(context: &Context<'_>, entry: &Entry) -> Result<Option<Result<Answe
     let mut last = None;
     for name in context.names(entry) {
         let Some(table) = context.table(name)? else { continue };
-        let found = if heads::is_by_shapes(context.rules, table) {
+        let found = if attention_by_shapes(context.rules, table) {
             heads::of_table(context, table, &operands(context, entry))
-        } else if experts::is_by_shapes(context.rules, table) {
+        } else if experts_by_shapes(context.rules, table) {
             experts::of_shapes(context, table, &operands(context, entry))
         } else {
             None

@@ -1,5 +1,6 @@
 //! What questions run into, among the findings of a database.
 
+use crate::interval::microseconds;
 use crate::{outliers, passed_over};
 use perfdb_files::escape::excerpt;
 use perfdb_store::lint::{Checked, Finding, Kind};
@@ -49,19 +50,4 @@ fn of_outliers(database: &Path) -> impl Iterator<Item = Finding> {
             microseconds(row.predicted_us)
         ),
     })
-}
-
-/// With one decimal; what that would write as zero or as a hundred digits, by its magnitude.
-pub(crate) fn microseconds(us: f64) -> String {
-    if (0.1..1e9).contains(&us) { format!("{us:.1}") } else { format!("{us:.1e}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn absurd_durations_are_told_by_their_magnitude() {
-        assert_eq!([24.04, 2097.6, 1e300, 1e-300].map(microseconds), ["24.0", "2097.6", "1.0e300", "1.0e-300"]);
-    }
 }

@@ -1,9 +1,7 @@
 //! Intervals of rows as they are, and of sums.
 
-use crate::answer::{Answer, Part, Prediction, Source};
+use crate::answer::{Answer, CALIBRATED, OTHER_TYPE, OTHER_TYPE_CONFIDENCE, Part, Prediction, Source};
 use crate::context::Context;
-use crate::findings::microseconds;
-use crate::measured::{CALIBRATED, OTHER_TYPE, OTHER_TYPE_CONFIDENCE};
 use crate::table::KernelRow;
 use perfdb_model::predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
 use std::sync::Arc;
@@ -210,6 +208,11 @@ fn told(parts: usize, predicted: usize, missed: &[Arc<str>]) -> String {
     text
 }
 
+/// With one decimal; what that would write as zero or as a hundred digits, by its magnitude.
+pub(crate) fn microseconds(us: f64) -> String {
+    if (0.1..1e9).contains(&us) { format!("{us:.1}") } else { format!("{us:.1e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,5 +230,10 @@ mod tests {
                 "the sum of 2 predicted kernels"
             ]
         );
+    }
+
+    #[test]
+    fn absurd_durations_are_told_by_their_magnitude() {
+        assert_eq!([24.04, 2097.6, 1e300, 1e-300].map(microseconds), ["24.0", "2097.6", "1.0e300", "1.0e-300"]);
     }
 }

@@ -3,35 +3,12 @@
 use crate::answer::{Answer, Interpolation, Part, RowRef, Source};
 use crate::context::Context;
 use crate::database::Reader;
+use crate::facts::{Fact, Facts};
 use crate::measured::{attention, collective, composite, experts};
 use crate::query::{Query, Shape};
 use crate::table::KernelRow;
 use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::Entry;
-
-/// A value as the simulator's language has it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Fact {
-    /// `None`.
-    None,
-    /// `True` or `False`.
-    Flag(bool),
-    /// An `int`.
-    Integer(i64),
-    /// A `float`.
-    Number(f64),
-    /// A `str`.
-    Text(String),
-    /// A `list`.
-    List(Vec<Fact>),
-    /// A `tuple`.
-    Tuple(Vec<Fact>),
-    /// A `dict`.
-    Map(Facts),
-}
-
-/// Named values in the order in which the simulator writes them.
-pub type Facts = Vec<(&'static str, Fact)>;
 
 /// What a trace says of one kernel of a sum.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,9 @@
 //! Trying groups of points until one of them answers.
 
+use super::axes::{AxisSet, Coordinates};
 use super::corrected;
 use super::floor;
-use super::points::{AxisSet, Coordinates, Group, PointIndex, PointSet};
+use super::points::{Group, PointIndex, PointSet};
 use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};

@@ -1,11 +1,13 @@
 //! Attention over lengths, batches, heads and head sizes.
 
 use super::attempt::{Naming, UNMATCHED, Value, of_points};
+use super::axes::{ABSENT, Axes, Key};
 use super::heads;
-use super::points::{ABSENT, Axes, Extra, Group, IndexName, Key, Placed, PointIndex};
+use super::points::{Extra, Group, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::{Context, Names};
-use crate::measured::attention::{AttentionCall, Fields, as_shapes, is_by_shapes, normalised};
+use crate::measured::attention::{AttentionCall, as_shapes, has_shapes, normalised};
+use crate::measured::fields::Fields;
 use crate::query::Argument;
 use crate::semantics::Rules;
 use crate::table::columns::Column;
@@ -68,7 +70,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     }
     let names = context.names(entry);
     let mut last = None;
-    for name in names.iter().filter(|name| is_by_shapes(context, name)) {
+    for name in names.iter().filter(|name| has_shapes(context, name)) {
         let (Some(operands), Some(table)) = (as_shapes(context, name), context.table(name)?) else { continue };
         match heads::of_table(context, table, &operands) {
             Some(Err(miss)) => last = Some(miss),

@@ -1,7 +1,7 @@
 //! Interpolation without the faults of the simulator's: logarithmic axes and durations, boxes before triangles, confidence by the width of the bracket.
 
 use super::attempt::{FEW, OUTSIDE, Status, Value};
-use super::points::AxisSet;
+use super::axes::AxisSet;
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
 use smallvec::SmallVec;

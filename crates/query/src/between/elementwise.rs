@@ -1,7 +1,8 @@
 //! Elementwise kernels over the elements they read and write.
 
 use super::attempt::{FEW, Status, of_group};
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::points::{Extra, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss, Source};
 use crate::context::Context;
 use crate::dtype::one_spelling;

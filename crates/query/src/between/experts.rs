@@ -1,19 +1,19 @@
 //! Fused experts over tokens.
 
 use super::attempt::{of_group, of_groups};
-use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::points::{Extra, Group, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::dtype::one_spelling;
-use crate::measured::experts::{Projection, Scales, shapes_of, with_embedded};
+use crate::measured::experts::{ByShapes, Projection, Scales, is_by_shapes, shapes_of, with_embedded};
 use crate::operands::Operand;
 use crate::query::elements;
-use crate::semantics::{ReaderKind, Rules};
+use crate::semantics::Rules;
 use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::registry::KernelClass;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -69,33 +69,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     Err(Miss::new(reason))
 }
 
-/// Whether the rows of a table are experts by three shapes: tokens with their width, weights of a rank's experts, and chosen experts.
-pub(crate) fn is_by_shapes(rules: &Rules, table: &KernelRows) -> bool {
-    rules.reader == ReaderKind::Own
-        && table.class(rules) == KernelClass::Experts
-        && table.rows().next().is_some_and(|row| ByShapes::of(row.inputs().iter()).is_some())
-}
-
-/// Experts by three shapes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ByShapes {
-    tokens: i64,
-    hidden: i64,
-    /// Of the experts of one rank.
-    experts: i64,
-    intermediate: i64,
-    topk: i64,
-}
-
 impl ByShapes {
-    fn of(mut shapes: impl Iterator<Item = impl std::ops::Deref<Target = [i64]>>) -> Option<ByShapes> {
-        let (x, weights, chosen) = (shapes.next()?, shapes.next()?, shapes.next()?);
-        let (&[tokens, hidden], &[experts, rows, intermediate], &[_, topk]) = (&*x, &*weights, &*chosen) else {
-            return None;
-        };
-        (rows == hidden && shapes.next().is_none()).then_some(ByShapes { tokens, hidden, experts, intermediate, topk })
-    }
-
     fn place<'s>(&self, rules: &Rules, types: impl IntoIterator<Item = &'s str>) -> (Key, Coordinates) {
         let ByShapes { tokens, hidden, experts, intermediate, topk } = *self;
         let mut key = Key::default();

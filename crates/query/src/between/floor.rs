@@ -1,8 +1,9 @@
 //! The least time that the peaks of a device allow: no estimate lies below it.
 
 use super::attempt::Value;
+use super::axes::Coordinates;
 use super::kind::Kind;
-use super::points::{Coordinates, PointSet};
+use super::points::PointSet;
 use crate::context::Context;
 use perfdb_model::predict::Estimate;
 

@@ -1,10 +1,11 @@
 //! Kernels without a form of their own: over the first dimension, or over the elements of the result.
 
 use super::attempt::{Status, UNMATCHED, of_group};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
 use super::elementwise::{MATRIX, matrix};
 use super::generic_sizes::{Plans, SIZES};
 use super::matmul::projected_operands;
-use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
+use super::points::{Extra, Group, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::interval::of_other_type;

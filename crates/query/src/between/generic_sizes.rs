@@ -1,6 +1,6 @@
 //! The sizes of kernels that nobody described: all dimensions of the inputs that vary from row to row are axes.
 
-use super::points::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
+use super::axes::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
 use crate::semantics::Rules;
 use crate::table::KernelRows;
 use rustc_hash::FxHashMap;

@@ -2,6 +2,8 @@
 
 use super::tables::{self, Learnt};
 use super::{attention, elementwise, experts, generic, heads, length_aware, matmul, scatter};
+use crate::measured::attention::is_by_shapes as attention_by_shapes;
+use crate::measured::experts::is_by_shapes as experts_by_shapes;
 use crate::measured::inputs::input_count;
 use crate::semantics::Rules;
 use crate::table::KernelRows;
@@ -15,9 +17,9 @@ pub(crate) fn learnt(rules: &Rules, mapping: &OpMapping, table: &KernelRows) -> 
     let count = entry.and_then(input_count);
     let mode = entry.and_then(|entry| entry.query_mode.as_deref());
     let is_quantised = entry.is_some_and(|entry| entry.compute_subcategory.as_deref() == Some("quantized_matmul"));
-    let index = if heads::is_by_shapes(rules, table) {
+    let index = if attention_by_shapes(rules, table) {
         heads::index(rules, table)
-    } else if experts::is_by_shapes(rules, table) {
+    } else if experts_by_shapes(rules, table) {
         experts::index(rules, table)
     } else if class.has_request_lengths() {
         length_aware::index(rules, table)

@@ -2,15 +2,14 @@
 //! attention without sizes, (batch, tokens, heads) and (batch, length).
 
 use super::attempt::of_groups;
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::points::{Extra, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::dtype::one_spelling;
 use crate::operands::Operand;
-use crate::semantics::{ReaderKind, Rules};
+use crate::semantics::Rules;
 use crate::table::KernelRows;
-use crate::table::columns::Column;
-use perfdb_store::registry::KernelClass;
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -35,15 +34,6 @@ pub(super) static AXES: Axes = Axes {
     ],
     padded: None,
 };
-
-/// Whether the rows of a table are attention by their shapes.
-pub(crate) fn is_by_shapes(rules: &Rules, table: &KernelRows) -> bool {
-    let class = table.class(rules);
-    rules.reader == ReaderKind::Own
-        && (class.is_attention() || class == KernelClass::LatentAttention)
-        && !table.has(Column::AvgSeqLen)
-        && !table.has(Column::OldAvgSeqLen)
-}
 
 /// What an attention call does, by its shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Points as places: what their axes mean, and what a call of them does.
 
-use super::points::{Axes, AxisSet, Coordinates, Point, PointSet};
-use crate::table::KernelRow;
-use crate::table::columns::Column;
+use super::axes::{Axes, AxisSet, Coordinates, Point};
 use perfdb_model::predict::{
     Attention, BY_ROUTED_ROWS, Experts, LatentAttention, MatMul, Operands, Place, Precision, Work, configuration,
 };
@@ -12,11 +10,11 @@ use smallvec::{SmallVec, smallvec};
 /// What the rows of a group agree in and the work of a call depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
-    operands: Operands,
+    pub(super) operands: Operands,
     /// The types of the first two inputs.
-    types: [Precision; 2],
-    kv_heads: f64,
-    expert_parallel: f64,
+    pub(super) types: [Precision; 2],
+    pub(super) kv_heads: f64,
+    pub(super) expert_parallel: f64,
     /// Of attention by shapes.
     pub(super) head_size: f64,
     /// Tokens that a query sees at most; 0 for all.
@@ -37,22 +35,6 @@ impl Default for Setting {
 }
 
 impl Setting {
-    pub(crate) fn of(row: KernelRow<'_>) -> Setting {
-        let precision = |types: &[Box<str>], at: usize| -> Precision {
-            types.get(at).and_then(|name| name.parse().ok()).unwrap_or(Precision::Bf16)
-        };
-        let bytes = |types: &[Box<str>], at: usize| precision(types, at).bytes();
-        let types = [0, 1].map(|at| precision(row.input_types(), at));
-        let operands = Operands {
-            activation_bytes: bytes(row.input_types(), 0),
-            weight_bytes: bytes(row.input_types(), 1),
-            output_bytes: bytes(row.output_types(), 0),
-        };
-        let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
-        let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
-        Setting { operands, types, kv_heads, expert_parallel, ..Setting::default() }
-    }
-
     /// With the sizes that attention by shapes has.
     pub(super) fn of_heads(self, head_size: i64, kv_heads: i64, window: f64) -> Setting {
         let kv_heads = if kv_heads > 0 { kv_heads as f64 } else { self.kv_heads };
@@ -132,10 +114,9 @@ impl Kind {
     }
 
     /// The points that have these axes, with their places.
-    pub(super) fn places(self, points: &PointSet, bits: u8) -> impl Iterator<Item = (Place, Point)> {
-        let own =
-            points.points.iter().filter(move |point| pattern(self, &point.at).is_some_and(|(own, _)| own == bits));
-        own.map(move |point| (self.place(&point.at, points.setting), *point))
+    pub(super) fn places(self, points: &[Point], setting: Setting, bits: u8) -> impl Iterator<Item = (Place, Point)> {
+        let own = points.iter().filter(move |point| pattern(self, &point.at).is_some_and(|(own, _)| own == bits));
+        own.map(move |point| (self.place(&point.at, setting), *point))
     }
 
     /// The least time that the peaks of a device allow a call, in microseconds, where what it does is known. What may lie in caches or not

@@ -1,10 +1,11 @@
 //! Attention kernels whose rows tell the length of every request.
 
 use super::attempt::of_group;
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::points::{Extra, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::{Context, Names};
-use crate::measured::attention::Fields;
+use crate::measured::fields::Fields;
 use crate::semantics::Rules;
 use crate::table::columns::{Column, integers};
 use crate::table::{KernelRow, KernelRows};

@@ -1,8 +1,9 @@
 //! Products of matrices between sizes.
 
 use super::attempt::of_group;
+use super::axes::{ABSENT, Axes, Coordinates, Key};
 use super::generic::types_apart;
-use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
+use super::points::{Extra, Group, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::interval::of_other_type;

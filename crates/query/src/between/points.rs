@@ -1,85 +1,17 @@
 //! Rows as points: coordinates on named axes, in groups that agree in everything else.
 
+use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, Point};
 use super::kind::Setting;
 use super::slice::Slice;
 use super::tables::Tables;
 use crate::dtype::one_spelling;
 use crate::shapes::is_equal_or_rounded;
+use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
+use perfdb_model::predict::{Operands, Precision};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-
-/// Most axes of any kind.
-pub(crate) const MOST_AXES: usize = 5;
-
-/// Coordinates; not a number where a point lacks an axis.
-pub(crate) type Coordinates = [f64; MOST_AXES];
-
-/// No coordinate.
-pub(crate) const ABSENT: f64 = f64::NAN;
-
-/// Axes by their numbers.
-pub(crate) type AxisSet = &'static [u8];
-
-/// Which coordinates the points of a kind have, and which are varied.
-#[derive(Debug)]
-pub(crate) struct Axes {
-    pub(crate) names: &'static [&'static str],
-    pub(crate) sets: &'static [AxisSet],
-    /// An axis on which equal or padded is near enough.
-    pub(crate) padded: Option<u8>,
-}
-
-/// A row with its coordinates.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Point {
-    pub(crate) at: Coordinates,
-    pub(crate) duration_us: f64,
-    pub(crate) row: u32,
-    /// The standard deviation of its durations over their mean; not a number where it is not known.
-    pub(crate) spread: f32,
-}
-
-impl Point {
-    /// How far the durations of its calls spread, where that is known.
-    pub(crate) fn deviation_us(&self) -> Option<f64> {
-        Some(f64::from(self.spread) * self.duration_us).filter(|deviation_us| deviation_us.is_finite())
-    }
-}
-
-/// What must agree between a group and a target, as bytes.
-#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key(SmallVec<[u8; 128]>);
-
-impl Key {
-    pub(crate) fn integer(&mut self, number: i64) -> &mut Self {
-        self.0.extend_from_slice(&number.to_le_bytes());
-        self
-    }
-
-    pub(crate) fn shape(&mut self, shape: &[i64]) -> &mut Self {
-        self.integer(shape.len() as i64);
-        shape.iter().for_each(|dimension| {
-            self.integer(*dimension);
-        });
-        self
-    }
-
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        self.0.extend_from_slice(text.as_bytes());
-        self.0.push(0xff);
-        self
-    }
-
-    pub(crate) fn texts<'s>(&mut self, texts: impl IntoIterator<Item = &'s str>) -> &mut Self {
-        for text in texts {
-            self.text(text);
-        }
-        self.0.push(0xfe);
-        self
-    }
-}
 
 /// A row as its kind sees it.
 pub(crate) struct Placed {
@@ -201,6 +133,24 @@ type RoundedSlices = FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>;
 
 /// Numbers of points by the coordinates on which they agree.
 type Numbers = FxHashMap<[u64; MOST_AXES], Vec<u32>>;
+
+impl Setting {
+    pub(crate) fn of(row: KernelRow<'_>) -> Setting {
+        let precision = |types: &[Box<str>], at: usize| -> Precision {
+            types.get(at).and_then(|name| name.parse().ok()).unwrap_or(Precision::Bf16)
+        };
+        let bytes = |types: &[Box<str>], at: usize| precision(types, at).bytes();
+        let types = [0, 1].map(|at| precision(row.input_types(), at));
+        let operands = Operands {
+            activation_bytes: bytes(row.input_types(), 0),
+            weight_bytes: bytes(row.input_types(), 1),
+            output_bytes: bytes(row.output_types(), 0),
+        };
+        let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
+        let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
+        Setting { operands, types, kv_heads, expert_parallel, ..Setting::default() }
+    }
+}
 
 /// Most slices that are kept for rounded coordinates; then all are made again.
 const MOST_ROUNDED_SLICES: usize = 4096;

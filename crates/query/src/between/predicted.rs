@@ -1,9 +1,10 @@
 //! All axes at once, from the nearest rows.
 
 use super::attempt::{Status, Value};
+use super::axes::Coordinates;
 use super::floor;
 use super::kind::{Kind, pattern};
-use super::points::{Coordinates, PointIndex, PointSet};
+use super::points::{PointIndex, PointSet};
 use super::slice::SlicePlace;
 use crate::answer::{Prediction, Twin};
 use crate::context::Context;

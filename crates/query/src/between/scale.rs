@@ -1,7 +1,8 @@
 //! Quantising with scales as further results.
 
 use super::attempt::of_group;
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::points::{Extra, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::query::elements;

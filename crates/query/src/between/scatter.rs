@@ -1,7 +1,8 @@
 //! Writing rows into a cache, over the number of rows.
 
 use super::attempt::of_group;
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::points::{Extra, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::operands::{Operand, Operands};

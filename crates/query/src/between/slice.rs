@@ -1,7 +1,7 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
+use super::axes::{AxisSet, Point};
 use super::near::Tree;
-use super::points::{AxisSet, Point};
 use super::simplex::{self, Planes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -237,7 +237,8 @@ fn median(numbers: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::between::points::{ABSENT, Axes, Coordinates, PointSet};
+    use crate::between::axes::{ABSENT, Axes, Coordinates};
+    use crate::between::points::PointSet;
     use crate::shapes::is_equal_or_rounded;
     use proptest::prelude::*;
 

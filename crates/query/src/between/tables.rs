@@ -1,7 +1,8 @@
 //! What is learnt of the points of a table: a slice for each set of points, small slices together.
 
+use super::axes::{AxisSet, Point};
 use super::kind::{Kind, pattern};
-use super::points::{AxisSet, Point, PointIndex, PointSet};
+use super::points::{PointIndex, PointSet};
 use perfdb_model::predict::{Place, Rows, Table};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -29,7 +30,7 @@ impl Learning {
         let (mut sets, mut slices) = (Vec::new(), Vec::new());
         for set in index.sets_in_order() {
             let mut rows: Option<Rows> = None;
-            for (place, point) in kind.places(set, bits) {
+            for (place, point) in kind.places(&set.points, set.setting, bits) {
                 let rows = rows.get_or_insert_with(|| Rows::new(place.axes.len()));
                 rows.push(point.row, &place, point.duration_us, point.deviation_us());
             }
@@ -92,7 +93,7 @@ pub(super) fn learnt(index: &PointIndex) -> Vec<Learnt> {
         size: kind.size(bits),
         slices: sets
             .iter()
-            .map(|set| kind.places(set, bits).collect::<Vec<_>>())
+            .map(|set| kind.places(&set.points, set.setting, bits).collect::<Vec<_>>())
             .filter(|slice| !slice.is_empty())
             .collect(),
     };

@@ -1,14 +1,15 @@
 //! Operators that are several kernels: a list in the mapping, or parts that follow from the call.
 
 use super::collective::{self, Message, Method};
-use super::{experts, inputs, of_row, parts};
+use super::rows::of_row;
+use super::{experts, inputs, parts};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::context::{Context, Names};
 use crate::decompose::{self, Decomposed};
 use crate::dtype::{is_one_byte_number, size_bytes};
+use crate::facts::Fact;
 use crate::interval::interval_us;
 use crate::query::{Query, Shape};
-use crate::simulator::Fact;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
 

@@ -1,6 +1,7 @@
 //! Looking up by the first output.
 
-use super::{inputs, of_row};
+use super::inputs;
+use super::rows::of_row;
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::query::{Tensor, elements};

@@ -1,23 +1,52 @@
 //! Looking up fused experts, with what is embedded in their kernel.
 
 use super::collective::{self, Message, Method};
-use super::{inputs, of_row};
+use super::inputs;
+use super::rows::of_row;
 use crate::answer::{Answer, Miss, More, Part, Source};
-use crate::between::experts_by_shapes as by_shapes;
 use crate::context::Context;
 use crate::dtype::size_bytes;
 use crate::interval::{interval_us, row_interval_us};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Shape, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
-use crate::semantics::Rules;
-use crate::table::KernelRow;
+use crate::semantics::{ReaderKind, Rules};
 use crate::table::columns::Column;
+use crate::table::{KernelRow, KernelRows};
 use perfdb_model::predict::Class;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::KernelClass;
 use smallvec::{SmallVec, smallvec};
+
+/// Whether the rows of a table are experts by three shapes: tokens with their width, weights of a rank's experts, and chosen experts.
+pub(crate) fn is_by_shapes(rules: &Rules, table: &KernelRows) -> bool {
+    rules.reader == ReaderKind::Own
+        && table.class(rules) == KernelClass::Experts
+        && table.rows().next().is_some_and(|row| ByShapes::of(row.inputs().iter()).is_some())
+}
+
+/// Experts by three shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ByShapes {
+    pub(crate) tokens: i64,
+    pub(crate) hidden: i64,
+    /// Of the experts of one rank.
+    pub(crate) experts: i64,
+    pub(crate) intermediate: i64,
+    pub(crate) topk: i64,
+}
+
+impl ByShapes {
+    pub(crate) fn of(mut shapes: impl Iterator<Item = impl std::ops::Deref<Target = [i64]>>) -> Option<ByShapes> {
+        let (x, weights, chosen) = (shapes.next()?, shapes.next()?, shapes.next()?);
+        let (&[tokens, hidden], &[experts, rows, intermediate], &[_, topk]) = (&*x, &*weights, &*chosen) else {
+            return None;
+        };
+        (rows == hidden && shapes.next().is_none()).then_some(ByShapes { tokens, hidden, experts, intermediate, topk })
+    }
+}
 
 /// The experts of one device and everything embedded in them.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
@@ -27,7 +56,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     if ep.is_none() && (table.has(Column::EpSize) || !context.rules.is_newest) {
         return Err(Miss::new("ep_size_not_configured"));
     }
-    if by_shapes(context.rules, table) {
+    if is_by_shapes(context.rules, table) {
         let shapes = Projection::of(context.rules, context.query).and_then(|projection| projection.shapes());
         let operands = shapes.ok_or_else(|| Miss::new("shape_mismatch"))?;
         let mut selection = Selection::new(context.rules, context.rules.choice);

@@ -1,6 +1,7 @@
 //! Looking up by inputs.
 
-use super::{of_row, projected};
+use super::projected;
+use super::rows::of_row;
 use crate::answer::{Answer, Miss};
 use crate::context::{Context, Names};
 use crate::dtype::{exact_name, one_spelling};

@@ -1,6 +1,7 @@
 //! Projections of which the table has another shape than the call: tensor-parallel shards, and those of multi-token prediction.
 
-use super::{inputs, of_row};
+use super::inputs;
+use super::rows::of_row;
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::operands::{Operand, Operands};
