@@ -7,6 +7,7 @@ pub(crate) mod condition;
 mod default;
 mod glob;
 mod host_operator;
+mod operation;
 mod registry;
 mod table;
 mod terms;
@@ -15,40 +16,13 @@ mod wafer_0_1_33_rows;
 mod wafer_0_1_35;
 mod words;
 
+pub use operation::Operation;
+pub(crate) use operation::{ATTENTION, COLLECTIVES, COMMUNICATION, CUDA_GRAPH, MATRIX_PRODUCTS, OTHER, STATE_SPACE};
 pub use registry::{Registry, Vendor};
-
-use std::borrow::Cow;
 
 use crate::device::Platform;
 use crate::rules::{ClassTable, Rules};
 use condition::{Subject, first_match};
-
-/// What a kernel does, and the name that stands for its family.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Operation {
-    /// Operation, for example `Dense GEMM`.
-    pub name: Cow<'static, str>,
-    /// Family label of the legacy rules (`nvjet_* (cuBLASLt)`); empty under the default rules, which show real kernels.
-    pub label: Cow<'static, str>,
-}
-
-/// Class of kernels no rule knows.
-pub(crate) const OTHER: &str = "Other";
-/// Replays of graphs whose kernels were not recorded.
-pub(crate) const CUDA_GRAPH: &str = "CUDA Graph";
-/// Class of attention kernels under the default rules.
-pub(crate) const ATTENTION: &str = "Attention";
-/// Class of state-space kernels under the default rules.
-pub(crate) const STATE_SPACE: &str = "SSM";
-
-/// Classes after which the next attention kernel opens a layer.
-pub(crate) const MATRIX_PRODUCTS: [&str; 3] = ["Dense GEMM", "MoE GEMM", "MoE GEMM+SwiGLU"];
-
-/// Class of kernels that talk to other devices in a way that their name does not tell.
-pub(crate) const COMMUNICATION: &str = "Communication";
-
-/// Classes of kernels that talk to other devices.
-pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-Scatter", "All-to-All", COMMUNICATION];
 
 /// The kind of collective that a host operator or a call of a communication library stands for.
 pub(crate) fn collective_by_host(operator: &str) -> Option<&'static str> {
@@ -80,11 +54,5 @@ pub(crate) fn classify_name(name: &str, platform: Platform, rules: &Rules) -> Op
         ClassTable::Perfdb => default::classify(name).map(Operation::plain),
         ClassTable::Wafer0133 => Some(wafer_0_1_33::classify(&Subject::new(name, platform))),
         ClassTable::Wafer0135 => first_match(wafer_0_1_35::ROWS, &Subject::new(name, platform)),
-    }
-}
-
-impl Operation {
-    pub(crate) fn plain(name: &'static str) -> Operation {
-        Operation { name: Cow::Borrowed(name), label: Cow::Borrowed("") }
     }
 }

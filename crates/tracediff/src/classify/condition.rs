@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Operation;
+use super::operation::Operation;
 use crate::device::Platform;
 
 /// A kernel name as the conditions see it.

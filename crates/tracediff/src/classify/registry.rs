@@ -6,7 +6,8 @@ use perfdb_pycompat::yaml;
 use perfdb_trace::source::Source;
 use serde::Deserialize;
 
-use super::{Operation, glob};
+use super::glob;
+use super::operation::Operation;
 use crate::device::Platform;
 use crate::error::Error;
 

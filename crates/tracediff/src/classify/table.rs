@@ -8,7 +8,7 @@
 //! collectives first (`multimem_all_reduce` is no reduction), routing before sorting, convolutions before the `relu` in their
 //! names.
 
-use super::CUDA_GRAPH;
+use super::operation::CUDA_GRAPH;
 
 /// A row: class and alternatives.
 pub(super) type Row = (&'static str, &'static str);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::condition::{Row, Subject, Test, class, first_match};
-use super::{Operation, glob, wafer_0_1_33_rows, words};
+use super::operation::{OTHER, Operation};
+use super::{glob, wafer_0_1_33_rows, words};
 use crate::device::Platform;
 
 /// One category of the registry: patterns per vendor, patterns for both, and the rows that name the operation.
@@ -174,7 +175,7 @@ pub(crate) fn classify(subject: &Subject<'_>) -> Operation {
     by_registry(subject)
         .or_else(|| first_match(wafer_0_1_33_rows::ROWS, subject))
         .or_else(|| words::fused_unknown(subject))
-        .unwrap_or_else(|| Operation { name: Cow::Borrowed(super::OTHER), label: Cow::Owned(subject.start()) })
+        .unwrap_or_else(|| Operation { name: Cow::Borrowed(OTHER), label: Cow::Owned(subject.start()) })
 }
 
 fn by_registry(subject: &Subject<'_>) -> Option<Operation> {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Operation;
 use super::condition::Subject;
+use super::operation::Operation;
 
 /// `Fused (Unknown)` when a Triton kernel mentions two or more operators; the label joins them with `+`.
 pub(crate) fn fused_unknown(subject: &Subject<'_>) -> Option<Operation> {
