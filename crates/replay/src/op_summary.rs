@@ -33,17 +33,7 @@ const FRONT: [&str; 14] = [
     "HF32 Eligible",
 ];
 
-/// Columns that describe the row's tensors, in this order.
-pub(crate) const METADATA: [&str; 6] = [
-    column::INPUT_SHAPES,
-    column::INPUT_DATA_TYPES,
-    column::INPUT_FORMATS,
-    column::OUTPUT_SHAPES,
-    column::OUTPUT_DATA_TYPES,
-    column::OUTPUT_FORMATS,
-];
-
-/// The column behind them; it and the hardware counters that follow are all `N/A`.
+/// The column behind those of tensors; it and the hardware counters that follow are all `N/A`.
 const CONTEXT_ID: &str = "Context ID";
 
 /// The samples of one row.
@@ -68,7 +58,7 @@ pub(crate) struct Entry {
 pub(crate) struct RowCells {
     /// `OP State`.
     pub(crate) state: String,
-    /// The cells of [`METADATA`].
+    /// The cells of [`column::TENSORS`].
     pub(crate) metadata: [String; 6],
 }
 
@@ -76,7 +66,7 @@ impl RowCells {
     /// The cells of a row of a table.
     pub(crate) fn of_row(row: perfdb_store::table::Row<'_>) -> RowCells {
         let cell = |name: &str| row.get(name).unwrap_or_default().to_owned();
-        RowCells { state: cell("OP State"), metadata: METADATA.map(cell) }
+        RowCells { state: cell("OP State"), metadata: column::TENSORS.map(cell) }
     }
 
     /// Cells made up from a case that no table holds.
@@ -102,7 +92,7 @@ pub(crate) fn table(entries: &[Entry]) -> Option<String> {
         return None;
     }
     let mut out = String::new();
-    push_row(&mut out, FRONT.into_iter().chain(METADATA).chain([CONTEXT_ID]).chain(METRICS), "\n");
+    push_row(&mut out, FRONT.into_iter().chain(column::TENSORS).chain([CONTEXT_ID]).chain(METRICS), "\n");
     let mut task_id = 0_u64;
     let mut end_before: Option<f64> = None;
     for entry in entries {
@@ -138,7 +128,7 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
         "NO",
     ];
     push_row(out, front, "");
-    for (name, cell) in METADATA.iter().zip(&entry.text.metadata) {
+    for (name, cell) in column::TENSORS.iter().zip(&entry.text.metadata) {
         out.push(',');
         if name.ends_with("Shapes") {
             out.push('"');

@@ -28,6 +28,11 @@ pub mod column {
     pub(crate) const OUTPUT_DATA_TYPES: &str = "Output Data Types";
     /// Their formats.
     pub(crate) const OUTPUT_FORMATS: &str = "Output Formats";
+    /// All of them, in the order in which profilers write them.
+    pub(crate) const TENSORS: [&str; 6] =
+        [INPUT_SHAPES, INPUT_DATA_TYPES, INPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_DATA_TYPES, OUTPUT_FORMATS];
+    /// All but the last.
+    pub(crate) const BUT_OUTPUT_FORMATS: &[&str] = TENSORS.split_at(5).0;
 }
 
 /// A record with its header. Cells are the text of the CSV, unquoted, otherwise as recorded.

@@ -19,14 +19,7 @@ use crate::operator::{Operator, PlanOptions, Planned, SkipReason};
 use crate::refusal::{CaseError, Refusal, bad_rank, bad_shape};
 use crate::row::{Recorded, Row, Slots, column};
 
-const READS: &[&str] = &[
-    column::INPUT_SHAPES,
-    column::INPUT_DATA_TYPES,
-    column::INPUT_FORMATS,
-    column::OUTPUT_SHAPES,
-    column::OUTPUT_DATA_TYPES,
-    column::OUTPUT_FORMATS,
-];
+const READS: &[&str] = &column::TENSORS;
 
 pub(super) const OPERATOR: Operator =
     Operator { own_repeat_count: Some(20), ..Operator::new("DispatchFFNCombine", READS, plan, run) }.checked();

@@ -19,13 +19,7 @@ mod attention;
 pub(super) const OPERATOR: Operator =
     Operator { always_reuses_inputs: true, ..Operator::new("FusedInferAttentionScore", READS, plan, run) };
 
-const READS: &[&str] = &[
-    column::INPUT_SHAPES,
-    column::INPUT_DATA_TYPES,
-    column::INPUT_FORMATS,
-    column::OUTPUT_SHAPES,
-    column::OUTPUT_DATA_TYPES,
-];
+const READS: &[&str] = column::BUT_OUTPUT_FORMATS;
 
 /// Slots of the operator in the metadata.
 const SLOTS: usize = 31;

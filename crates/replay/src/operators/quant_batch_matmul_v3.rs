@@ -16,13 +16,7 @@ use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, role, unsupported_dtype};
 use crate::row::{Present, Recorded, Row, column};
 
-const READS: &[&str] = &[
-    column::INPUT_SHAPES,
-    column::INPUT_DATA_TYPES,
-    column::INPUT_FORMATS,
-    column::OUTPUT_SHAPES,
-    column::OUTPUT_DATA_TYPES,
-];
+const READS: &[&str] = column::BUT_OUTPUT_FORMATS;
 
 pub(super) const OPERATOR: Operator = Operator::new("QuantBatchMatmulV3", READS, plan, run);
 

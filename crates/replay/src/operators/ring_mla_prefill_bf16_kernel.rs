@@ -21,13 +21,7 @@ use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, input_count, out_of_range, output_count};
 use crate::row::{Recorded, Row, column};
 
-const READS: &[&str] = &[
-    column::INPUT_SHAPES,
-    column::INPUT_DATA_TYPES,
-    column::INPUT_FORMATS,
-    column::OUTPUT_SHAPES,
-    column::OUTPUT_DATA_TYPES,
-];
+const READS: &[&str] = column::BUT_OUTPUT_FORMATS;
 
 pub(super) const OPERATOR: Operator =
     Operator { has_empty_words: true, ..Operator::new("RINGMLAPrefillBF16Kernel", READS, plan, run) };
