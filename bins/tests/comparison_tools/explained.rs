@@ -256,3 +256,27 @@ fn the_measured_side_is_what_compare_traces_sums_up() -> TestResult {
     }
     Ok(())
 }
+
+/// A shipped scenario's file.
+fn scenario(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/scenarios").join(name).display().to_string()
+}
+
+#[test]
+fn a_pass_of_another_model_is_said_to_be_one() -> TestResult {
+    let folder = Folder::new()?;
+    let explained = |trace: &str, pass: &str| {
+        let (trace, pass) = (scenario(&format!("{trace}/trace.json")), scenario(&format!("{pass}/forward_pass.csv")));
+        folder.run("explain-prediction", &["--tc-trace", &trace, "--prof-trace", &pass])
+    };
+    for (trace, pass) in [("deepseek_v3_decode", "qwen3_32b_decode"), ("qwen3_32b_prefill", "deepseek_v3_prefill")] {
+        let ran = explained(trace, pass)?;
+        assert!(ran.stdout.starts_with("NOT THE SAME WORKLOAD: "), "{ran:?}");
+        assert!(!ran.stdout.contains("What to do"), "no advice follows: {ran:?}");
+    }
+    for same in ["deepseek_v3_decode", "deepseek_v3_prefill", "qwen3_32b_decode", "qwen3_32b_prefill"] {
+        let ran = explained(same, same)?;
+        assert!(ran.stdout.starts_with("predicted "), "{ran:?}");
+    }
+    Ok(())
+}

@@ -293,8 +293,12 @@ impl Columns {
         let external = self.external(event);
         let taken = Taken { external: Some(external), ..Taken::default() };
         let (true, Some(start)) = (external.is_there(), start) else { return taken };
-        let (name, thread) = (self.name(event), self.thread(event));
-        self.operators.push(Operator { start, duration: duration.or_zero(), external, name, thread });
+        let (name, thread, duration) = (self.name(event), self.thread(event), duration.or_zero());
+        self.operators.push(Operator { start, duration, external, name, thread });
+        let end = start + Picoseconds::from(duration);
+        if end - start >= PAUSE {
+            self.long_operators.push(Step { start, end, name, thread });
+        }
         Taken { name: Some(name), thread: Some(thread), ..taken }
     }
 

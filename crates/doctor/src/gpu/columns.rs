@@ -8,7 +8,7 @@ use perfdb_trace::numbering::Numbering;
 use perfdb_trace::time::Picoseconds;
 
 use super::category::Category;
-use super::coverage::Coverage;
+use super::coverage::{Coverage, PAUSE};
 
 /// What ran on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,12 +124,14 @@ pub(crate) struct Columns {
     pub(crate) old_categories: u64,
     /// Whether there was any runtime or driver event.
     pub(crate) has_calls: bool,
-    /// When devices, calls and operators were at work.
+    /// When devices and calls were at work, and operators that are too short to hide a jump of a clock.
     pub(crate) worked: Coverage,
-    /// When annotations and Python frames were open, which say nothing about work inside them.
+    /// When annotations, Python frames and long operators were open, which say nothing about work inside them.
     pub(crate) framed: Coverage,
     /// Python frames that are long enough to hide a jump of a clock.
     pub(crate) long_frames: Vec<Step>,
+    /// Likewise operators.
+    pub(crate) long_operators: Vec<Step>,
 }
 
 impl Columns {
@@ -137,6 +139,7 @@ impl Columns {
     #[inline]
     pub(crate) fn cover(&mut self, category: Category, start: Picoseconds, end: Picoseconds) {
         match category {
+            Category::Operator if end - start >= PAUSE => self.framed.add(start, end),
             Category::Kernel | Category::Copy | Category::Call | Category::Operator => self.worked.add(start, end),
             Category::Frame | Category::Annotation => self.framed.add(start, end),
             Category::Other => {}
@@ -191,6 +194,7 @@ impl Columns {
         let adopted = |step: &Step| Step { name: name(step.name), thread: thread(step.thread), ..*step };
         self.steps.extend(piece.steps.iter().map(adopted));
         self.long_frames.extend(piece.long_frames.iter().map(adopted));
+        self.long_operators.extend(piece.long_operators.iter().map(adopted));
         self.elements.extend(piece.elements.iter().map(|(row, count)| (first_row + row, *count)));
         self.skipped_correlations.append(&mut piece.skipped_correlations);
         self.skipped_kernels += piece.skipped_kernels;

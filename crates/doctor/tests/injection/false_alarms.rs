@@ -138,6 +138,43 @@ fn a_jump_behind_a_python_frame_is_found_and_a_wait_is_none() {
     assert!(!finding.evidence.as_map().contains_key("inside"));
 }
 
+/// An operator that launches a kernel, forty times; the one at `long` takes `gap` longer before it launches. `other` names it.
+fn operated(gap: f64, long: u32, other: Option<&str>, launches: bool) -> Vec<Value> {
+    let start = |at: u32| 1_000.5 + 100.0 * f64::from(at) + if at > long { gap } else { 0.0 };
+    let mut events = Vec::new();
+    for at in 0..40 {
+        let late = if at == long { gap } else { 0.0 };
+        let name = other.filter(|_| at == long).unwrap_or("aten::mm");
+        let mut operator = event("cpu_op", name, start(at), 20.0 + late, 0);
+        operator["args"] = json!({"External id": at + 1});
+        events.push(operator);
+        let calls = if launches || at != long { 0.0 } else { 25.0 };
+        events.push(event("cuda_runtime", "cudaLaunchKernel", start(at) + late + 10.0 + calls, 5.0, at + 1));
+        events.push(event("kernel", "gemm", start(at) + late + 18.0 + calls, 30.0, at + 1));
+    }
+    events
+}
+
+#[test]
+fn a_jump_inside_an_operator_that_was_quick_before_is_found() {
+    let jump = report(&operated(3_000_000.0, 20, None, true));
+    let finding = jump.finding(Code::ClockJump).expect("a jump");
+    assert_eq!(finding.evidence.as_map()["inside"], "aten::mm");
+    // The first calls load and choose kernels; another operator, or one that computes on the host, may take that long.
+    for (long, other, launches) in [(3, None, true), (20, Some("aten::sort"), true), (20, None, false)] {
+        let report = report(&operated(3_000_000.0, long, other, launches));
+        assert!(report.finding(Code::ClockJump).is_none(), "{long}, {other:?}, {launches}");
+    }
+    assert!(report(&operated(500_000.0, 20, None, true)).finding(Code::ClockJump).is_none(), "less than a second");
+    // The same inside a Python frame: the operator decides.
+    let mut frame = event("python_function", "train.py(21): step", 900.0, 3_100_000.0, 0);
+    frame["args"] = json!({});
+    for (other, is_found) in [(None, true), (Some("aten::sort"), false)] {
+        let framed = [vec![frame.clone()], operated(3_000_000.0, 20, other, true)].concat();
+        assert_eq!(report(&framed).finding(Code::ClockJump).is_some(), is_found, "{other:?}");
+    }
+}
+
 #[test]
 fn kernels_that_start_after_usual_latencies_have_no_shifted_clock() {
     let launched = |latency: f64| -> Vec<Value> {

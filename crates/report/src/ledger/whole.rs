@@ -1,20 +1,18 @@
 //! What is true of a pass as a whole: another workload, the error on the clock, kernels that are all off by one factor.
 
 use super::{percent, signed_percent, us};
-use perfdb_compare::ledger::{Cause, Explanation, Group, Join, Leaf, Timeline};
+use perfdb_compare::ledger::{Cause, Explanation, Group, Join, Leaf, TimeSource, Timeline};
 use perfdb_store::registry::is_collective;
 
 /// Kernel types and shapes that a pass has at least, so that their meeting or not says something.
 const FEWEST_GROUPS: usize = 6;
-/// Two passes of one workload share more of their measured time than that.
+/// Two passes of one workload share more of the time of either side than that.
 const LEAST_SHARED: f64 = 1.0 / 3.0;
 /// Part of the measured time whose kernels are off by one factor, and how far from it they may be, as logarithms.
 const UNIFORM: f64 = 0.8;
 const SAME_FACTOR: f64 = 0.011;
 /// Smaller factors are nothing to speak of.
 const LEAST_FACTOR: f64 = 0.03;
-/// Errors without their signs, over the measured time: with more, and few shapes in common, the sides are not one workload.
-const MOST_ERROR: i128 = 2;
 /// Groups with less of the time are noise.
 const LEAST_TIME: f64 = 0.01;
 
@@ -35,25 +33,30 @@ pub(super) fn other_workload(explanation: &Explanation) -> Option<String> {
             sequences(measured.sequences)
         ));
     }
-    let computes = |group: &&Group| group.measured_ps > 0 && !is_collective(&group.kernel_type);
-    let measured: Vec<&Group> = explanation.ledger.groups.iter().filter(computes).collect();
-    let predicted = explanation.ledger.groups.iter().filter(|group| group.predicted_ps > 0).count();
-    if measured.len() < FEWEST_GROUPS || predicted < FEWEST_GROUPS {
+    // Groups of kernels that compute and whose shapes are known: what a formula predicts says nothing about kernels.
+    let computes = |group: &&Group| !is_collective(&group.kernel_type);
+    let analytic = |group: &Group| group.sources.iter().all(|source| source == TimeSource::Analytic);
+    let groups = || explanation.ledger.groups.iter().filter(computes);
+    let predicted: Vec<&Group> = groups().filter(|group| group.predicted_ps > 0 && !analytic(group)).collect();
+    let measured: Vec<&Group> = groups().filter(|group| group.measured_ps > 0).collect();
+    if measured.len() < FEWEST_GROUPS || predicted.len() < FEWEST_GROUPS {
         return None;
     }
-    let meets = |group: &&&Group| group.predicted_ps > 0 && group.join != Join::Type;
-    let all_ps: i128 = measured.iter().map(|group| group.measured_ps).sum();
-    let met_ps: i128 = measured.iter().filter(meets).map(|group| group.measured_ps).sum();
-    // What no operator maps to is a gap of the prediction, and says nothing about the model.
-    let mapped = explanation.ledger.leaves.iter().filter(|leaf| matches!(leaf.cause, Cause::Analytic | Cause::Partial));
-    let mapped_ps: i128 = mapped.map(|leaf| leaf.difference_ps.abs()).sum();
-    let ledger = &explanation.ledger;
-    let is_less = |ps: i128| (ps as f64) < LEAST_SHARED * all_ps as f64;
-    let is_other = is_less(met_ps + mapped_ps) || is_less(met_ps) && ledger.gross_ps > MOST_ERROR * ledger.measured_ps;
+    let met = |groups: &[&Group], time: fn(&Group) -> i128| {
+        let meets = |group: &Group| group.predicted_ps > 0 && group.measured_ps > 0 && group.join != Join::Type;
+        let all_ps: i128 = groups.iter().map(|group| time(group)).sum();
+        let met_ps: i128 = groups.iter().filter(|group| meets(group)).map(|group| time(group)).sum();
+        (met_ps, all_ps)
+    };
+    let sides = [met(&predicted, |group| group.predicted_ps), met(&measured, |group| group.measured_ps)];
+    // A prediction with gaps meets little of what was measured, but what it has is there.
+    let is_other = sides.iter().all(|(met_ps, all_ps)| (*met_ps as f64) < LEAST_SHARED * *all_ps as f64);
+    let [(met_predicted, all_predicted), (met_measured, all_measured)] = sides;
     is_other.then(|| {
         format!(
-            "shapes of only {} of the measured compute time are predicted at all: another model, or other sizes",
-            percent(met_ps, all_ps)
+            "shapes of {} of the predicted and {} of the measured compute time are on the other side at all: another model, or other sizes",
+            percent(met_predicted, all_predicted),
+            percent(met_measured, all_measured)
         )
     })
 }

@@ -84,7 +84,7 @@ impl Units {
                 break;
             }
             let before = layers.len();
-            self.take(run, &symbols, &mut layers);
+            self.take(run, entries, &symbols, &mut layers);
             if layers.len() == before {
                 break;
             }
@@ -100,7 +100,7 @@ impl Units {
     }
 
     /// Layers of a run of exact copies.
-    fn take(&mut self, run: tandem::Run, symbols: &[u8], layers: &mut Vec<Layer>) {
+    fn take(&mut self, run: tandem::Run, entries: &[Entry], symbols: &[u8], layers: &mut Vec<Layer>) {
         let unit = &symbols[run.start..run.start + run.period];
         let doubled = [unit, unit].concat();
         let shorter = (0..self.units.len()).find(|known| {
@@ -110,6 +110,12 @@ impl Units {
         });
         if let Some(shorter) = shorter {
             self.copies(shorter, run.start..run.end, symbols, layers);
+            return;
+        }
+        if let Some(half) = tandem::seam(&entries[run.start..run.start + run.period]) {
+            let symbols_of_half = unit[..half].to_vec();
+            self.units.push(Unit { canonical: smallest_rotation(&symbols_of_half), symbols: symbols_of_half });
+            self.copies(self.units.len() - 1, run.start..run.end, symbols, layers);
             return;
         }
         let canonical = smallest_rotation(unit);

@@ -94,6 +94,20 @@ fn with_odd_first(run: Run, stretch: &Range<usize>, symbols: &[u8]) -> Run {
     Run { start: run.start + rest, odd_first: true, ..run }
 }
 
+/// Where the second of two layers begins that differ in an entry or two, and therefore repeat as a pair only.
+pub(super) fn seam(unit: &[Entry]) -> Option<usize> {
+    let symbols: Vec<u8> = unit.iter().map(|entry| entry.symbol).collect();
+    let middle = unit.len() / 2;
+    let seams = middle.saturating_sub(unit.len() / 8)..=middle + unit.len() / 8;
+    let common = |seam: usize| {
+        let (first, second) = symbols.split_at(seam);
+        let common = common_subsequence(first, second);
+        (10 * common >= 9 * first.len().max(second.len())).then_some((common, std::cmp::Reverse(seam.abs_diff(middle))))
+    };
+    let are_layers = |seam: &usize| is_layer(&unit[..*seam]) && is_layer(&unit[*seam..]);
+    seams.filter(are_layers).filter_map(|seam| Some((common(seam)?, seam))).max().map(|(_, seam)| seam)
+}
+
 /// Length of the longest common subsequence.
 fn common_subsequence(first: &[u8], second: &[u8]) -> usize {
     let mut row = vec![0_usize; second.len() + 1];

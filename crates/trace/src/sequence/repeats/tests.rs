@@ -33,6 +33,17 @@ fn what_repeats_twice_as_long_is_the_shorter_unit() {
 }
 
 #[test]
+fn layers_that_differ_in_an_entry_by_turns_are_layers() {
+    let pair = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2, 3, 4, 5, 150, 6, 7, 8, 9, 10];
+    let found = ranges(&[[200, 201].to_vec(), pair.repeat(6), vec![202]].concat());
+    assert_eq!(found.len(), 12, "{found:?}");
+    assert_eq!((found[0].clone(), found[1].clone()), (2..12, 12..23));
+    // Layers of which every other one has other work stay pairs.
+    let other = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 20, 21, 22, 23];
+    assert_eq!(ranges(&other.repeat(6)).len(), 6);
+}
+
+#[test]
 fn rotations_of_a_unit_are_that_unit() {
     let mut units = Units::default();
     units.layers(&entries(&[1, 2, 3, 4].repeat(4)));
