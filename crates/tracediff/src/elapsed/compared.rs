@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::result::{ColdStart, CopyTotal, DeviceElapsed, LargeGap, PartsMs, PhasePasses, TraceElapsed, WindowElapsed};
 use super::timeline::{CopySum, TimeParts, Timeline, Window};
-use super::{ColdStart, CopyTotal, DeviceElapsed, LargeGap, PartsMs, PhasePasses, TraceElapsed, WindowElapsed};
 use crate::copies::CopyKind;
 use crate::steps::{Basis, Phase, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
@@ -202,4 +202,29 @@ impl<'a> Compared<'a> {
     fn device(&self, device: u32) -> String {
         self.timeline.devices.get(device as usize).cloned().unwrap_or_default()
     }
+}
+
+/// The windows of both traces that are compared; nothing under rules that have no timeline.
+pub(crate) fn compared<'a>(first: &'a Trace, second: &'a Trace, phase: PhaseFilter) -> Option<[Compared<'a>; 2]> {
+    let timelines = [first.timeline.as_ref()?, second.timeline.as_ref()?];
+    let basis = timelines[0].basis.min(timelines[1].basis);
+    Some(timelines.map(|timeline| Compared::new(timeline, basis, phase)))
+}
+
+/// Elapsed time of one trace.
+pub(crate) fn of_one(trace: &Trace) -> Option<TraceElapsed> {
+    let timeline = trace.timeline.as_ref()?;
+    Some(Compared::new(timeline, timeline.basis, PhaseFilter::All).result(trace))
+}
+
+/// The windows of one trace.
+pub(crate) fn of_windows(trace: &Trace, phase: PhaseFilter) -> Option<Compared<'_>> {
+    let timeline = trace.timeline.as_ref()?;
+    Some(Compared::new(timeline, timeline.basis, phase))
+}
+
+/// By what sums over the [`Counted`](super::Counted) kernels of a trace are divided to get the time per pass and device.
+pub(crate) fn divisors(first: &Trace, second: &Trace, phase: PhaseFilter) -> [f64; 2] {
+    let Some(compared) = compared(first, second, phase) else { return [1.0; 2] };
+    compared.map(|compared| compared.per_pass())
 }

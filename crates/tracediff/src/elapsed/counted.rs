@@ -6,7 +6,7 @@ use crate::steps::{Basis, PhaseFilter};
 use crate::time::Picoseconds;
 use crate::trace::Trace;
 
-use super::{Compared, compared};
+use super::compared::{Compared, compared};
 
 /// The kernels of a trace that ran in the passes that are compared: those of passes that lack kernels, or of no pass, are in no
 /// figure per pass.

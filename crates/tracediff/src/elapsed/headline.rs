@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perfdb_model::statistics::{Estimate, Judgement, Limits, Series, Verdict, estimate_of_passes, judge_headline};
 
-use super::Compared;
+use super::compared::Compared;
 use crate::confidence::RunVariation;
 use crate::steps::Basis;
 use crate::time::{Picoseconds, milliseconds};

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::compared::Compared;
+use super::counted::Counted;
+use super::result::TraceElapsed;
 use super::waterfall::{COMMUNICATION, COPIES, HOST_LATE, IDLE, WaterfallKind, WaterfallRow};
-use super::{Compared, Counted, TraceElapsed};
 use crate::classify::COLLECTIVES;
 use crate::family::Family;
 use crate::names::NameId;

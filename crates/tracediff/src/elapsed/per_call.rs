@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Compared, Counted};
+use super::compared::Compared;
+use super::counted::Counted;
 use crate::context::passes::Boundaries;
 use crate::names::NameId;
 use crate::steps::{Basis, PhaseFilter};

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use perfdb_model::statistics::half_width;
 
+use super::compared::Compared;
+use super::headline::Headline;
 use super::timeline::Window;
-use super::{Compared, Headline};
 use crate::steps::Basis;
 use crate::time::{Picoseconds, milliseconds};
 
