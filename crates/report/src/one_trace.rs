@@ -11,7 +11,7 @@ pub use list::steps;
 pub use tracks::tracks;
 
 use crate::tracediff::push_record;
-use perfdb_tracediff::{Advice, ClassRow, OneTrace, OperatorRow};
+use perfdb_tracediff::{Advice, ClassRow, LayersRow, OneTrace, OperatorRow};
 
 /// Columns of the text at most.
 const WIDTH: usize = 120;
@@ -59,13 +59,22 @@ pub fn text(one: &OneTrace, lines: &[String]) -> String {
     if let Some(layers) = &one.layers {
         let rows: Vec<String> =
             layers.rows.iter().take(4).map(|row| format!("{} {:.3}", row.family, row.us / 1e3)).collect();
-        out.push(format!("LAYERS  {} layers of {:.3} ms each: {}", layers.count, layers.per_layer_ms, rows.join(", ")));
+        let each = format!("{:.3} ms each: {}", layers.per_layer_ms, rows.join(", "));
+        out.push(format!("LAYERS  {} of {each}", layers_and_runs(layers)));
     }
     for (number, advice) in one.next.iter().enumerate() {
         let before = format!("{}  {}. ", if number == 0 { "NEXT" } else { "    " }, number + 1);
         out.extend(two_lines(&before, &advised(advice)));
     }
     out.iter().map(|line| cut(line, WIDTH) + "\n").collect()
+}
+
+/// `24 layers`, or `36 layers (180 runs)` where the model runs several times in a step.
+pub(crate) fn layers_and_runs(layers: &LayersRow) -> String {
+    match layers.runs == layers.count {
+        true => format!("{} layers", layers.count),
+        false => format!("{} layers ({} runs)", layers.count, layers.runs),
+    }
 }
 
 /// The same tables for a comment on a change.

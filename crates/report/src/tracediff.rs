@@ -36,6 +36,8 @@ pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
 pub(crate) use operation::Operation;
 pub(crate) use records::{push_record, text_cell};
+pub(crate) use strips::runs;
+pub(crate) use text::layers_are_certain;
 pub use text::{TextOptions, text};
 pub(crate) use wording::{counted, escaped};
 

@@ -141,7 +141,8 @@ fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions, sca
     let [first, second] = &pair.sides;
     let (sum1, sum2) = (first.sum, second.sum);
     let gap = milliseconds(pair.gap());
-    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].in_passes));
+    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].in_passes.time));
+    let [in_passes1, in_passes2] = [first.in_passes, second.in_passes];
     let (difference, limit) = match options.threshold_ms {
         Some(limit) => (-gap, limit),
         None => (per_pass[1] - per_pass[0], scale.threshold_ms),
@@ -188,6 +189,10 @@ fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions, sca
         phases: phase_names(phases),
         trace1_per_pass_ms: per_pass[0],
         trace2_per_pass_ms: per_pass[1],
+        trace1_pass_calls: in_passes1.count,
+        trace2_pass_calls: in_passes2.count,
+        trace1_us_per_call: average_microseconds(in_passes1.time, in_passes1.count),
+        trace2_us_per_call: average_microseconds(in_passes2.time, in_passes2.count),
     }
 }
 
@@ -218,7 +223,7 @@ fn unmatched(single: &Single, traces: [&Trace; 2], scale: &Scale) -> UnmatchedOp
         kernel: single.totals.longest_kernel(trace).to_owned(),
         cpu_op: single.totals.most_frequent_operator(trace),
         phases: phase_names(single.totals.phases),
-        per_pass_ms: scale.per_pass(single.side, single.totals.in_passes),
+        per_pass_ms: scale.per_pass(single.side, single.totals.in_passes.time),
     }
 }
 

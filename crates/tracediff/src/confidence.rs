@@ -129,7 +129,7 @@ pub(crate) fn confidence(pairing: &Pairing<'_>, work: &SameWork, runs: RunVariat
     let measured: Vec<Measured> = pairing.pairs.iter().map(|pair| sample.measured(&pair.operation, work)).collect();
     let mut estimates: Vec<Option<Estimate>> = measured.iter().map(|found| found.estimate).collect();
     let weight = |pair: &Pair| {
-        [0, 1].map(|side| pair.sides[side].in_passes.max(0) as f64 / compared[side].per_pass()).iter().sum::<f64>()
+        [0, 1].map(|side| pair.sides[side].in_passes.time.max(0) as f64 / compared[side].per_pass()).iter().sum::<f64>()
     };
     let weights: Vec<f64> = pairing.pairs.iter().map(weight).collect();
     allow_for_runs(&mut estimates, &weights, runs.as_difference());

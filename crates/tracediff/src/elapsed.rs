@@ -39,7 +39,7 @@ pub struct Elapsed {
     pub ratio: Option<f64>,
     /// Time per pass of trace 2 by that of trace 1, the middle one of each, where both have three passes of one kind or more.
     pub median_ratio: Option<f64>,
-    /// Time per layer of the model of trace 2 by that of trace 1, where the numbers of layers differ.
+    /// Time per run of a layer of trace 2 by that of trace 1, where a pass runs other numbers of layers for certain.
     pub ratio_per_layer: Option<f64>,
     /// What is compared.
     pub basis: Basis,
@@ -75,7 +75,7 @@ pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter, runs: R
     let basis = compared[0].basis;
     let [trace1, trace2] = [0, 1].map(|side| compared[side].result(traces[side]));
     let ratio = (trace1.per_pass_ms > 0.0).then(|| trace2.per_pass_ms / trace1.per_pass_ms);
-    let ratio_per_layer = match (trace1.layers_per_pass, trace2.layers_per_pass) {
+    let ratio_per_layer = match (trace1.layer_runs_per_pass, trace2.layer_runs_per_pass) {
         (Some(first), Some(second)) if first != second => ratio.map(|ratio| ratio * first as f64 / second as f64),
         _ => None,
     };

@@ -250,6 +250,7 @@ fn load(
 
     let (mut passes, mut operators, classes, layers, timeline, structure, legacy);
     let mut found_passes: Option<FoundPasses> = None;
+    let mut layer_count = None;
     let (mut calls, mut joined) = (Calls::default(), None);
     let mut replayed = Vec::new();
     let (mut facts, mut old_steps) = (None, None);
@@ -334,6 +335,7 @@ fn load(
                     found_passes = Some(repetition.found);
                 }
             }
+            let incomplete_passes = incomplete.clone();
             let sources = Sources {
                 kernels: &kernels,
                 order: &order,
@@ -342,21 +344,22 @@ fn load(
                 names: &names,
                 corrections: &corrections,
                 streams: columns.streams.keys().iter().map(|(_, stream)| columns.ids.shown(*stream)).collect(),
-                steps_are_passes: basis == Basis::Pass,
+                is_cut: boundaries == Boundaries::Whole,
+                incomplete: &incomplete_passes,
             };
             // Only a comparison looks at the blocks again.
             let layering = || {
                 let found = (!options.alone).then(|| Structure::new(&sources));
-                let (of_kernels, count) = match &found {
-                    Some(found) => found.layers(&kernels),
+                let of_structure = match &found {
+                    Some(found) => found.layers(&sources),
                     None => structure::layers(&sources),
                 };
-                let layers = match count {
+                let layers = match of_structure.numbers {
                     // Nothing repeats, for example in a very short trace: attention opens layers.
                     0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
-                    _ => layers::Layers { of_kernels, count },
+                    count => layers::Layers { of_kernels: of_structure.of_kernels, count },
                 };
-                (found, layers)
+                (found, layers, of_structure.count)
             };
             let timing = || {
                 let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
@@ -401,8 +404,8 @@ fn load(
                 true => perfdb_files::parallel::join(layering, timing),
                 false => (layering(), timing()),
             };
-            let ((found_structure, found_layers), (found_timeline, found_facts)) = found;
-            (structure, layers) = (found_structure, found_layers);
+            let ((found_structure, found_layers, found_count), (found_timeline, found_facts)) = found;
+            (structure, layers, layer_count) = (found_structure, found_layers, found_count);
             (timeline, facts) = (Some(found_timeline), found_facts);
             legacy = None;
         }
@@ -444,6 +447,7 @@ fn load(
         found_passes,
         passes: passes.count,
         layers: layers.count,
+        layer_count,
         has_steps: passes.has_steps,
         has_frames,
         skipped_kernels,

@@ -203,6 +203,14 @@ pub struct OperationRow {
     pub trace1_per_pass_ms: f64,
     /// Time in trace 2 per pass and device, ms.
     pub trace2_per_pass_ms: f64,
+    /// Calls in the passes of trace 1 that are compared.
+    pub trace1_pass_calls: u64,
+    /// Calls in the passes of trace 2 that are compared.
+    pub trace2_pass_calls: u64,
+    /// Average of these in trace 1 without what they wait for the kernel before them, µs.
+    pub trace1_us_per_call: f64,
+    /// The same in trace 2, µs.
+    pub trace2_us_per_call: f64,
 }
 
 /// An operation that one trace alone has.

@@ -2,6 +2,7 @@
 //! repeat in.
 
 mod blocks;
+mod count;
 mod numbers;
 
 use std::ops::Range;
@@ -11,6 +12,7 @@ use perfdb_trace::sequence::{Entry, Units};
 use rustc_hash::FxHashMap;
 
 pub(crate) use blocks::{Block, Piece, Role, blocks};
+pub(crate) use count::{Counter, LayerCount};
 
 use crate::columns::Kernel;
 use crate::context::OUTSIDE;
@@ -37,6 +39,8 @@ pub(crate) struct Sequence {
     pub(crate) blocks: Vec<Block>,
     /// Layers in order.
     pub(crate) layers: Vec<PlacedLayer>,
+    /// Whether what has a number is layers of a model for certain, which take most of the time.
+    is_certain: bool,
     /// Kernels of all other streams by time, and their blocks.
     pub(crate) side_kernels: Vec<u32>,
     pub(crate) side_blocks: Vec<Block>,
@@ -48,8 +52,8 @@ pub(crate) struct PlacedLayer {
     pub(crate) blocks: Range<usize>,
     /// Which kind of layer.
     pub(crate) unit: usize,
-    /// Number from 0 in its forward pass.
-    pub(crate) number: u32,
+    /// Number from 0 in its forward pass; nothing of other work that repeats between the layers of the model.
+    pub(crate) number: Option<u32>,
 }
 
 /// What a structure is found from.
@@ -62,8 +66,27 @@ pub(crate) struct Sources<'a> {
     pub(crate) corrections: &'a Corrections,
     /// Ids of the streams as texts, for ties.
     pub(crate) streams: Vec<String>,
-    /// Whether steps were annotated that are forward passes for certain.
-    pub(crate) steps_are_passes: bool,
+    /// Whether nothing says where passes begin, so that the trace may begin and end within one.
+    pub(crate) is_cut: bool,
+    /// Passes that lack kernels, ascending.
+    pub(crate) incomplete: &'a [u32],
+}
+
+/// The layers of a trace.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    /// Per kernel its layer or [`OUTSIDE`].
+    pub(crate) of_kernels: Vec<u32>,
+    /// Numbers that layers have.
+    pub(crate) numbers: u64,
+    /// How many layers each pass runs, where that is certain.
+    pub(crate) count: Option<LayerCount>,
+}
+
+impl Layers {
+    fn new(kernels: usize) -> Layers {
+        Layers { of_kernels: vec![OUTSIDE; kernels], numbers: 0, count: None }
+    }
 }
 
 /// What groups of kernels with one name and class are.
@@ -86,19 +109,19 @@ impl Structure {
         Structure { sequences, units }
     }
 
-    /// Per kernel its layer or [`OUTSIDE`], and how many layers a pass has.
-    pub(crate) fn layers(&self, kernels: &[Kernel]) -> (Vec<u32>, u64) {
-        let mut of_kernels = vec![OUTSIDE; kernels.len()];
-        let count = self.sequences.iter().map(|sequence| sequence.note_layers(kernels, &mut of_kernels)).max();
-        (of_kernels, count.unwrap_or(0))
+    /// The layers of the kernels that the structure was found from.
+    pub(crate) fn layers(&self, sources: &Sources<'_>) -> Layers {
+        let (mut layers, mut counter) = (Layers::new(sources.kernels.len()), Counter::default());
+        self.sequences.iter().for_each(|sequence| sequence.note_layers(sources, &mut layers, &mut counter));
+        Layers { count: counter.count(), ..layers }
     }
 }
 
 /// [`Structure::layers`] without the structure, of which one pass is held at a time.
-pub(crate) fn layers(sources: &Sources<'_>) -> (Vec<u32>, u64) {
-    let (mut of_kernels, mut count) = (vec![OUTSIDE; sources.kernels.len()], 0);
-    each_sequence(sources, |sequence| count = count.max(sequence.note_layers(sources.kernels, &mut of_kernels)));
-    (of_kernels, count)
+pub(crate) fn layers(sources: &Sources<'_>) -> Layers {
+    let (mut layers, mut counter) = (Layers::new(sources.kernels.len()), Counter::default());
+    each_sequence(sources, |sequence| sequence.note_layers(sources, &mut layers, &mut counter));
+    Layers { count: counter.count(), ..layers }
 }
 
 /// The passes on their devices, one after the other; the families of the blocks of each kind of layer.
@@ -143,23 +166,37 @@ fn each_sequence(sources: &Sources<'_>, mut take: impl FnMut(Sequence)) -> Vec<V
             }
         };
         let lengths = |unit: usize| units.symbols(unit).len();
-        let layers = numbers::numbered(&layers, lengths, sources.steps_are_passes);
+        let fact = |at: usize| {
+            let kernel = kernels[at] as usize;
+            (facts[sources.classes.of_kernels[kernel] as usize].0, sources.names.get(sources.kernels[kernel].name))
+        };
+        let of_model = count::of_model(&layers, &found, fact);
+        let is_certain = of_model.is_most(&layers, &found);
+        let layers = numbers::numbered(&layers, lengths, |unit| of_model.counts(unit), sources.is_cut);
         let side_blocks = blocks(&pieces(&side_kernels));
-        take(Sequence { kernels, blocks: found, layers, side_kernels, side_blocks });
+        take(Sequence { kernels, blocks: found, layers, is_certain, side_kernels, side_blocks });
     }
     (0..units.len()).map(|unit| units.symbols(unit).to_vec()).collect()
 }
 
 impl Sequence {
-    /// Notes the layer of each kernel that is in one; the number of layers.
-    fn note_layers(&self, kernels: &[Kernel], of_kernels: &mut [u32]) -> u64 {
-        let mut count = 0;
+    /// Notes the layer of each kernel that is in one, and how many there are.
+    fn note_layers(&self, sources: &Sources<'_>, found: &mut Layers, counter: &mut Counter) {
+        let Sources { kernels, passes, incomplete, .. } = sources;
         let start = |at: u32| kernels[at as usize].start;
+        let mut counted = LayerCount::default();
         for layer in &self.layers {
-            count = count.max(u64::from(layer.number) + 1);
+            let Some(number) = layer.number else { continue };
+            counted.layers = counted.layers.max(u64::from(number) + 1);
+            counted.runs += 1;
             for kernel in &self.kernels[self.kernels_of(layer)] {
-                of_kernels[*kernel as usize] = layer.number;
+                found.of_kernels[*kernel as usize] = number;
             }
+        }
+        found.numbers = found.numbers.max(counted.layers);
+        let pass = self.kernels.first().map_or(OUTSIDE, |first| passes[*first as usize].pass);
+        if pass != OUTSIDE && incomplete.binary_search(&pass).is_err() {
+            counter.push(counted, self.is_certain);
         }
         // A kernel of another stream belongs to the layer in whose time it starts.
         let mut layers = self.layers.iter().peekable();
@@ -172,14 +209,15 @@ impl Sequence {
             while let Some(layer) = layers.next_if(first) {
                 now = Some(layer);
             }
-            if let Some(layer) = now {
+            if let Some(layer) = now
+                && let Some(number) = layer.number
+            {
                 let last = self.kernels[self.kernels_of(layer).end - 1];
                 if start(*kernel) < kernels[last as usize].end() {
-                    of_kernels[*kernel as usize] = layer.number;
+                    found.of_kernels[*kernel as usize] = number;
                 }
             }
         }
-        count
     }
 
     /// Positions of the kernels of a layer.

@@ -33,8 +33,8 @@ impl Sum {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OperationTotals {
     pub(crate) sum: Sum,
-    /// Time of the kernels in the passes that are compared, without that in which they waited for the one before them.
-    pub(crate) in_passes: Picoseconds,
+    /// The kernels in the passes that are compared, without the time in which they waited for the one before them.
+    pub(crate) in_passes: Sum,
     pub(crate) kernels: FxHashMap<NameId, Sum>,
     pub(crate) operators: FxHashMap<NameId, u64>,
     /// Distinct stacks with the first kernel of each, in file order, up to the limit.
@@ -57,7 +57,7 @@ pub(crate) struct Totals {
 
 /// Sums of a trace. Stacks are gathered up to `stack_limit` per operation (`None`: all).
 pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stack_limit: Option<usize>) -> Totals {
-    let mut in_passes: Vec<Picoseconds> = vec![0; trace.groups.len()];
+    let mut in_passes = vec![Sum::default(); trace.groups.len()];
     let mut groups = vec![Sum::default(); trace.groups.len()];
     let mut phases = vec![[false; 3]; trace.groups.len()];
     let mut first = vec![usize::MAX; trace.groups.len()];
@@ -73,7 +73,7 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stac
         let group = context.group as usize;
         groups[group].add(kernel.duration);
         if counted.lets(kernel, context) {
-            in_passes[group] += kernel.duration;
+            in_passes[group].add(kernel.duration);
         }
         first[group] = first[group].min(at);
         if let Some(phase) = context.phase {
@@ -107,7 +107,7 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stac
         totals.sum.merge(sum);
         let operation = &mut totals.operations[group.operation as usize];
         operation.sum.merge(sum);
-        operation.in_passes += in_passes;
+        operation.in_passes.merge(in_passes);
         if sum.count > 0 {
             operation.kernels.entry(group.name).or_default().merge(sum);
         }
@@ -118,7 +118,7 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stac
     }
     for (at, wait) in &trace.corrections.waiting {
         if counted.lets(&trace.kernels[*at as usize], &trace.contexts[*at as usize]) {
-            totals.operations[trace.operation(*at as usize) as usize].in_passes -= wait;
+            totals.operations[trace.operation(*at as usize) as usize].in_passes.time -= wait;
         }
     }
     // Every entry goes to its own place: the order of the map does not show.

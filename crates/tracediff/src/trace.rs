@@ -26,7 +26,7 @@ use crate::one_trace::facts::Facts;
 use crate::overlaps::Overlaps;
 use crate::rules::Rules;
 use crate::steps::{Phase, PhaseFilter};
-use crate::structure::Structure;
+use crate::structure::{LayerCount, Structure};
 use crate::time::{Picoseconds, milliseconds};
 use crate::time_order::TimeOrder;
 
@@ -65,7 +65,10 @@ pub struct Trace {
     /// How passes that nobody annotated were found.
     pub(crate) found_passes: Option<FoundPasses>,
     pub(crate) passes: u64,
+    /// Numbers that layers have.
     pub(crate) layers: u64,
+    /// How many layers each pass runs, where that is certain.
+    pub(crate) layer_count: Option<LayerCount>,
     pub(crate) has_steps: bool,
     pub(crate) has_frames: bool,
     pub(crate) skipped_kernels: u64,

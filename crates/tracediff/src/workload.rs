@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::elapsed::{Counted, compared};
-use crate::steps::{Phase, PhaseFilter};
+use crate::steps::{Basis, Phase, PhaseFilter};
 use crate::time::Picoseconds;
 use crate::trace::Trace;
 
@@ -13,6 +13,13 @@ pub(crate) const KNOWN: f64 = 0.3;
 pub(crate) const LEAST_SHARED: f64 = 0.35;
 /// Work that one trace does more of, from which on it is another batch.
 const MORE_WORK: f64 = 1.5;
+
+/// Fewest calls of operators of both traces from which shapes tell workloads apart, and the part of them with equal shapes below
+/// which these are others.
+const FEWEST_CALLS: u64 = 50;
+const MOST_EQUAL: f64 = 0.05;
+/// Passes of one model run numbers of layers that differ by less: a first or last one may not be found, drafts may run beside.
+const OTHER_LAYERS: f64 = 1.1;
 
 /// The time of the operators of a trace, by name and shapes.
 #[derive(Debug, Default)]
@@ -63,6 +70,9 @@ pub(crate) fn difference(
     if let Some([first, second]) = phases(traces, phase) {
         return Some(format!("trace 1 has {first} passes, trace 2 has {second} passes"));
     }
+    if let Some([first, second]) = layers(traces, phase) {
+        return Some(format!("a pass of trace 1 runs {first} layers, a pass of trace 2 {second}"));
+    }
     let shapes = [0, 1].map(|side| Shapes::of(traces[side], &counted[side]));
     let shared = [shapes[0].shared(&shapes[1]), shapes[1].shared(&shapes[0])];
     let part = |time: Picoseconds, of: Picoseconds| if of > 0 { time as f64 / of as f64 } else { 0.0 };
@@ -82,7 +92,43 @@ pub(crate) fn difference(
         );
         return Some(more.map_or(text.clone(), |more| format!("{more}; {text}")));
     }
-    more
+    more.or_else(|| no_equal_calls(traces))
+}
+
+/// Whether operators that both traces call are called with other shapes throughout, whichever time they take: of old profilers and
+/// operators without a formula nothing else is known.
+fn no_equal_calls(traces: [&Trace; 2]) -> Option<String> {
+    let calls = traces.map(|trace| {
+        let mut calls: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for shape in &trace.calls.shape_of {
+            let shape = &trace.calls.shapes[*shape as usize];
+            *calls.entry((&shape.operator, &shape.shapes)).or_default() += 1;
+        }
+        for ((operator, shapes), count) in &trace.calls.without_work {
+            *calls.entry((operator, shapes)).or_default() += count;
+        }
+        calls.retain(|(_, shapes), _| !shapes.is_empty());
+        calls
+    });
+    let of = |side: usize| -> (u64, u64) {
+        let other = &calls[1 - side];
+        let in_both =
+            |operator: &str| other.range((operator, "")..).next().is_some_and(|((name, _), _)| *name == operator);
+        let named = calls[side].iter().filter(|((operator, _), _)| in_both(operator));
+        let equal = named.clone().filter(|(key, _)| other.contains_key(*key));
+        (named.map(|(_, count)| count).sum(), equal.map(|(_, count)| count).sum())
+    };
+    let is_other = |(named, equal): (u64, u64)| named >= FEWEST_CALLS && (equal as f64) < MOST_EQUAL * named as f64;
+    (is_other(of(0)) && is_other(of(1)))
+        .then(|| "operators of both are called with other shapes (another model, batch or length)".to_owned())
+}
+
+/// The layers that a pass of each trace runs, where these are of two models.
+fn layers(traces: [&Trace; 2], phase: PhaseFilter) -> Option<[u64; 2]> {
+    compared(traces[0], traces[1], phase).filter(|compared| compared[0].basis != Basis::Whole)?;
+    let [first, second] = [traces[0].layer_count?.runs, traces[1].layer_count?.runs];
+    let ratio = first.max(second) as f64 / first.min(second).max(1) as f64;
+    (ratio > OTHER_LAYERS).then_some([first, second])
 }
 
 /// The phases of both traces, where they have none in common.

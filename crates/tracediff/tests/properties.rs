@@ -142,6 +142,8 @@ fn exchanged(comparison: &Comparison) -> Comparison {
         std::mem::swap(&mut row.trace1_avg_us, &mut row.trace2_avg_us);
         std::mem::swap(&mut row.trace1_total_ms, &mut row.trace2_total_ms);
         std::mem::swap(&mut row.trace1_per_pass_ms, &mut row.trace2_per_pass_ms);
+        std::mem::swap(&mut row.trace1_pass_calls, &mut row.trace2_pass_calls);
+        std::mem::swap(&mut row.trace1_us_per_call, &mut row.trace2_us_per_call);
         std::mem::swap(&mut row.trace1_kernel, &mut row.trace2_kernel);
         std::mem::swap(&mut row.trace1_kernels, &mut row.trace2_kernels);
         row.gap_ms = 0.0 - row.gap_ms;

@@ -50,6 +50,7 @@ fn waiting_kernels_count_without_the_wait_per_pass_alone() {
         row.trace1_total_ms
     );
     assert!((row.trace1_per_pass_ms - 50.0 * 0.020).abs() < 1e-12, "{}", row.trace1_per_pass_ms);
+    assert!((row.trace1_us_per_call - 20.0).abs() < 1e-9 && row.trace1_pass_calls == 50, "{}", row.trace1_us_per_call);
     let group: f64 = document.groups.iter().map(|group| group.trace1_ms).sum();
     assert!((group - 1.0).abs() < 1e-9, "{group}");
 }

@@ -1,6 +1,7 @@
 //! Where the time of one trace goes.
 
 use super::{counted, share};
+use crate::one_trace::layers_and_runs;
 use crate::page::number::{grouped, in_ms, percent};
 use crate::page::{
     Block, Chart, ChartWidth, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, Trust,
@@ -212,7 +213,7 @@ fn operators(one: &OneTrace) -> Table {
 fn layers(one: &OneTrace) -> Option<Table> {
     let layers = one.layers.as_ref()?;
     let rows = &layers.rows;
-    let title = format!("One of {} layers ({} ms)", layers.count, grouped(layers.per_layer_ms, 3));
+    let title = format!("One of {} ({} ms)", layers_and_runs(layers), grouped(layers.per_layer_ms, 3));
     Some(Table::new(
         "layers",
         title,

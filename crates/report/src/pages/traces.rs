@@ -9,7 +9,7 @@ use crate::page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
     StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
 };
-use crate::tracediff::{is_known, of_operation, per_what, words};
+use crate::tracediff::{is_known, layers_are_certain, of_operation, per_what, runs, words};
 use kernels::{KERNELS, Kernels};
 use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip,
@@ -58,7 +58,7 @@ fn part(found: &Overview<'_>) -> Part {
         blocks.push(Block::Table(kernels.table()));
     }
     if !comparison.layers.is_empty() {
-        blocks.push(Block::Table(layer_table(&comparison.layers)));
+        blocks.push(Block::Table(layer_table(&comparison.layers, layers_are_certain(elapsed))));
     }
     Part {
         verdict: verdict(comparison, elapsed),
@@ -269,8 +269,9 @@ fn typical_layer(strip: &Strip) -> Chart {
     Strips { above: ("trace 1", side(true)), below: ("trace 2", side(false)), families }
         .chart_in_ms(&format!("One typical layer ({})", strip.kind))
         .note(format!(
-            "{} such layers in trace 1, {} in trace 2. Median times of the work, end to end; the same work is joined.",
-            strip.trace1_layers, strip.trace2_layers
+            "{} of this kind per pass in trace 1, {} in trace 2. One real layer of each, end to end; the same work is joined.",
+            runs(strip.trace1_per_pass),
+            runs(strip.trace2_per_pass)
         ))
 }
 
@@ -332,10 +333,10 @@ fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
             1,
         )
         .unit("%"),
-        Column::whole("Calls 1", rows.iter().map(|row| row.trace1_count as f64)),
-        Column::whole("Calls 2", rows.iter().map(|row| row.trace2_count as f64)),
-        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us / 1e3), 5).unit("ms"),
-        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us / 1e3), 5).unit("ms"),
+        Column::whole("Calls 1", rows.iter().map(|row| row.trace1_pass_calls as f64)),
+        Column::whole("Calls 2", rows.iter().map(|row| row.trace2_pass_calls as f64)),
+        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_us_per_call / 1e3), 5).unit("ms"),
+        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_us_per_call / 1e3), 5).unit("ms"),
         Column::text("Kernel of trace 1", rows.iter().map(|row| row.trace1_kernel.as_str())).hidden(),
         Column::text("Kernel of trace 2", rows.iter().map(|row| row.trace2_kernel.as_str())).hidden(),
     ]
@@ -358,10 +359,10 @@ fn unmatched_table(comparison: &Comparison, kernels: &Kernels<'_>) -> Table {
     .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))
 }
 
-fn layer_table(rows: &[LayerRow]) -> Table {
+fn layer_table(rows: &[LayerRow], are_certain: bool) -> Table {
     Table::new(
         "layers",
-        "Layers",
+        if are_certain { "Layers" } else { "Stretches that repeat (layers not certain)" },
         vec![
             Column::whole("Layer", rows.iter().map(|row| f64::from(row.layer))),
             Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_total_ms), 3).unit("ms"),

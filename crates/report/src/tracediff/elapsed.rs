@@ -56,8 +56,9 @@ pub(super) fn text(
         if report.different_workloads.is_none() {
             let _ = writeln!(out, "{}", report.verdict);
         }
-        // Lengths of cuts are not compared, so nothing is certain of them.
-        if let Some(confidence) = confidence.filter(|_| report.elapsed.per_call.is_none()) {
+        // Lengths of cuts and times of different workloads are not compared, so nothing is certain of them.
+        let is_compared = report.elapsed.per_call.is_none() && report.different_workloads.is_none();
+        if let Some(confidence) = confidence.filter(|_| is_compared) {
             super::confidence::whole(out, confidence);
         }
     });
@@ -87,7 +88,7 @@ fn per_call_headline(out: &mut String, found: &PerCall) {
 }
 
 fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layout) {
-    let Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis, per_call } = elapsed;
+    let Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer: _, basis, per_call } = elapsed;
     if let Some(found) = per_call {
         per_call_headline(out, found);
         return;
@@ -126,20 +127,6 @@ fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layou
         }
     }
     out.push('\n');
-    if ratio_per_layer.is_some() {
-        let per_layer =
-            |trace: &TraceElapsed| trace.layers_per_pass.map_or(0.0, |layers| trace.per_pass_ms / layers as f64);
-        let layers = |trace: &TraceElapsed| trace.layers_per_pass.unwrap_or(0);
-        let _ = writeln!(
-            out,
-            "per layer: {} ({:.3} ms / {:.3} ms; {} and {} layers)",
-            shown(*ratio_per_layer),
-            per_layer(trace2),
-            per_layer(trace1),
-            layers(trace1),
-            layers(trace2)
-        );
-    }
     if [trace1, trace2].iter().any(|trace| trace.found_passes.is_some()) {
         phases(out, trace1, trace2);
     }

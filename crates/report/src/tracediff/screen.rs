@@ -2,7 +2,7 @@
 
 use perfdb_tracediff::Overview;
 
-use super::text::TextOptions;
+use super::text::{TextOptions, layers_are_certain};
 use super::wording::counted;
 use crate::layout::Layout;
 
@@ -14,9 +14,13 @@ pub(super) const FEWEST_OPERATIONS: usize = 3;
 pub(super) fn left_out(found: &Overview<'_>, options: &TextOptions, layout: Layout) -> String {
     let comparison = found.comparison;
     let kernels = comparison.metadata.trace1_kernels + comparison.metadata.trace2_kernels;
+    let layers = match layers_are_certain(found.elapsed) {
+        true => counted(comparison.layers.len() as u64, "layer", "layers"),
+        false => "stretches that repeat".to_owned(),
+    };
     let parts = [
         (!options.kernels, counted(kernels, "kernel", "kernels"), " (--kernels)"),
-        (!options.layers, counted(comparison.layers.len() as u64, "layer", "layers"), " (--layers)"),
+        (!options.layers && !comparison.layers.is_empty(), layers, " (--layers)"),
         (!options.shapes && found.roofline.is_some(), "what limits each operator".to_owned(), " (--shapes)"),
         (
             !comparison.unknown_kernels.is_empty(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use perfdb_tracediff::{Strip, StripRow};
+use perfdb_tracediff::{Basis, Strip, StripRow};
 
 use super::wording::{KERNEL, escaped};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
@@ -12,12 +12,19 @@ const KINDS_SHOWN: usize = 2;
 const NAMES_SHOWN: usize = 3;
 
 /// The strips. Writing to a String cannot fail.
-pub(super) fn text(out: &mut String, strips: &[Strip], show_all: bool, layout: Layout) {
+pub(super) fn text(out: &mut String, strips: &[Strip], basis: Basis, show_all: bool, layout: Layout) {
     let limit = if show_all { usize::MAX } else { KINDS_SHOWN };
+    let per = match basis {
+        Basis::Pass => " per forward pass",
+        Basis::Step => " per step",
+        Basis::Whole => "",
+    };
     for strip in strips.iter().take(limit) {
         let heading = format!(
-            "\nONE TYPICAL LAYER ({}), us: {} such layers in trace 1, {} in trace 2\n",
-            strip.kind, strip.trace1_layers, strip.trace2_layers
+            "\nONE TYPICAL LAYER ({}), us: {} of this kind{per} in trace 1, {} in trace 2\n",
+            strip.kind,
+            runs(strip.trace1_per_pass),
+            runs(strip.trace2_per_pass)
         );
         out.push_str(&layout.wrapped_lines(&heading));
         let layer = |time: fn(&StripRow) -> f64| strip.rows.iter().map(time).sum::<f64>();
@@ -40,6 +47,11 @@ pub(super) fn text(out: &mut String, strips: &[Strip], show_all: bool, layout: L
     if strips.len() > limit {
         let _ = writeln!(out, "  ... {} more kinds of layers", strips.len() - limit);
     }
+}
+
+/// A number of layers per pass; passes of which some lack layers have no whole number.
+pub(crate) fn runs(per_pass: f64) -> String {
+    if per_pass.fract() == 0.0 { format!("{per_pass}") } else { format!("{per_pass:.1}") }
 }
 
 fn table() -> Table {

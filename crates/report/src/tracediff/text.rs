@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Overview, Platform, Status,
+    Basis, Comparison, Confidence, Document, ElapsedReport, OperationRow, Overview, Platform, Status, TraceElapsed,
 };
 
 use super::confidence::{mark, of_operation, per_what, words};
@@ -65,7 +65,7 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
             (None, Some(trust)) => escaped(&mut out, layout, |out| super::elapsed::trust(out, trust)),
             (None, None) => {}
         }
-        escaped(&mut out, layout, |out| head(out, &comparison.metadata, all, layout));
+        escaped(&mut out, layout, |out| head(out, comparison, elapsed, all, layout));
         out
     };
     let mut out = String::new();
@@ -102,11 +102,10 @@ fn sections(out: &mut String, found: &Overview<'_>, options: &TextOptions) {
         unmatched(out, comparison, elapsed, layout);
     }
     if let Some(roofline) = roofline.filter(|_| all || options.shapes) {
-        let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
-        super::rooflines::text(out, roofline, basis, all, layout);
+        super::rooflines::text(out, roofline, basis_of(elapsed), all, layout);
     }
     if all || options.layers {
-        super::strips::text(out, strips, all, layout);
+        super::strips::text(out, strips, basis_of(elapsed), all, layout);
     }
     if all || options.kernels {
         for row in rows_that_matter(&comparison.operations, all) {
@@ -117,7 +116,7 @@ fn sections(out: &mut String, found: &Overview<'_>, options: &TextOptions) {
         escaped(out, layout, |out| python_stacks(out, &comparison.operations, all));
     }
     if all || options.layers {
-        layers(out, &comparison.layers, all, layout);
+        layers(out, &comparison.layers, layers_are_certain(elapsed), all, layout);
     }
     if all || options.kernels {
         // Patterns are copied into a file: their lines stay whole.
@@ -141,10 +140,23 @@ fn rows_that_matter(rows: &[OperationRow], show_all: bool) -> Vec<&OperationRow>
     found
 }
 
-fn head(out: &mut String, metadata: &Metadata, all: bool, layout: Layout) {
+fn basis_of(elapsed: Option<&ElapsedReport>) -> Basis {
+    elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis)
+}
+
+/// Whether both traces show for certain which of what repeats are layers.
+pub(crate) fn layers_are_certain(elapsed: Option<&ElapsedReport>) -> bool {
+    elapsed.is_some_and(|report| {
+        [&report.elapsed.trace1, &report.elapsed.trace2].iter().all(|trace| trace.layers_per_pass.is_some())
+    })
+}
+
+fn head(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedReport>, all: bool, layout: Layout) {
+    let metadata = &comparison.metadata;
     if metadata.phase != "all" {
         let _ = writeln!(out, "phase: {}", metadata.phase);
     }
+    let of_elapsed = elapsed.map(|report| [&report.elapsed.trace1, &report.elapsed.trace2]);
     let sides = [
         (
             &metadata.trace1_name,
@@ -169,7 +181,12 @@ fn head(out: &mut String, metadata: &Metadata, all: bool, layout: Layout) {
     ];
     for (number, (name, platform, gpu, device, kernels, [total, busy, compared], layers, passes)) in (1..).zip(sides) {
         let side = format!("trace {number}: {}", with_platform(platform, gpu));
-        let passes = counted(passes, "pass", "passes");
+        let traced = of_elapsed.map(|traces| traces[number - 1]);
+        let passes = match (basis_of(elapsed), traced) {
+            (Basis::Step, Some(trace)) => counted(trace.passes, "step", "steps"),
+            (Basis::Pass, Some(trace)) => counted(trace.passes, "pass", "passes"),
+            _ => counted(passes, "pass", "passes"),
+        };
         if !all {
             let used = side.chars().count() + passes.chars().count() + 5;
             let _ = writeln!(out, "{side} [{}], {passes}", layout.name(name, usize::MAX, used));
@@ -183,8 +200,19 @@ fn head(out: &mut String, metadata: &Metadata, all: bool, layout: Layout) {
         let _ = writeln!(
             out,
             "  {kernels} kernels, total {total:.3} ms, busy {busy:.3} ms, compared {compared:.3} ms, {}, {passes}",
-            counted(layers, "layer", "layers"),
+            layers_of(traced, layers),
         );
+    }
+}
+
+/// `24 layers`, or `36 layers (180 runs)` where the model runs several times in a pass.
+fn layers_of(trace: Option<&TraceElapsed>, numbers: u64) -> String {
+    let count = trace.and_then(|trace| Some((trace.layers_per_pass?, trace.layer_runs_per_pass?)));
+    match (count, trace) {
+        (Some((layers, runs)), _) if layers == runs => counted(layers, "layer", "layers"),
+        (Some((layers, runs)), _) => format!("{} ({runs} runs)", counted(layers, "layer", "layers")),
+        (None, Some(_)) if numbers > 0 => "layers not certain".to_owned(),
+        (None, _) => counted(numbers, "layer", "layers"),
     }
 }
 
@@ -256,10 +284,10 @@ fn operations(
         let [gap, sign, share, bar] = tones(difference(row), verdict.map_or("", mark));
         let mut cells = vec![
             layout.name(&row.operation, OPERATION, 0).into(),
-            row.trace1_count.to_string().into(),
-            row.trace2_count.to_string().into(),
-            format!("{:.2}", row.trace1_avg_us).into(),
-            format!("{:.2}", row.trace2_avg_us).into(),
+            row.trace1_pass_calls.to_string().into(),
+            row.trace2_pass_calls.to_string().into(),
+            format!("{:.2}", row.trace1_us_per_call).into(),
+            format!("{:.2}", row.trace2_us_per_call).into(),
             per_call(row).into(),
             format!("{:.3}", row.trace1_per_pass_ms).into(),
             format!("{:.3}", row.trace2_per_pass_ms).into(),
@@ -286,8 +314,8 @@ fn operations(
 
 /// Time per call of trace 2 by that of trace 1.
 fn per_call(row: &OperationRow) -> String {
-    match row.trace1_avg_us > 0.0 {
-        true => format!("{:.3}", row.trace2_avg_us / row.trace1_avg_us),
+    match row.trace1_us_per_call > 0.0 {
+        true => format!("{:.3}", row.trace2_us_per_call / row.trace1_us_per_call),
         false => "-".to_owned(),
     }
 }

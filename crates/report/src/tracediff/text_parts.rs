@@ -28,10 +28,11 @@ pub(super) fn python_stacks(out: &mut String, rows: &[OperationRow], show_all: b
 const LAYERS_SHOWN: usize = 20;
 
 /// The layer table.
-pub(super) fn layers(out: &mut String, rows: &[LayerRow], show_all: bool, layout: Layout) {
+pub(super) fn layers(out: &mut String, rows: &[LayerRow], are_certain: bool, show_all: bool, layout: Layout) {
     let count = |status| rows.iter().filter(|row| row.status == status).count();
     let heading = format!(
-        "\nLAYERS: {} in both; trace 2 slower {}, faster {}, similar {}; only in trace 1 {}, only in trace 2 {}\n",
+        "\n{}: {} in both; trace 2 slower {}, faster {}, similar {}; only in trace 1 {}, only in trace 2 {}\n",
+        if are_certain { "LAYERS" } else { "STRETCHES THAT REPEAT (layers not certain)" },
         rows.iter().filter(|row| row.in_both).count(),
         count(Status::Slower),
         count(Status::Faster),

@@ -212,7 +212,8 @@ fn window_of(kernel: &Kernel, compared: &Compared<'_>) -> Option<u32> {
 /// When layers begin to count from 0 again in a trace whose passes nobody annotated. Kernels of one round may be slow or
 /// fast together, as those of a pass.
 fn later_rounds(sequence: &Sequence, trace: &Trace) -> Vec<Picoseconds> {
-    let begins = sequence.layers.windows(2).filter(|pair| pair[1].number <= pair[0].number).map(|pair| &pair[1]);
+    let numbered: Vec<_> = sequence.layers.iter().filter(|layer| layer.number.is_some()).collect();
+    let begins = numbered.windows(2).filter(|pair| pair[1].number <= pair[0].number).map(|pair| pair[1]);
     let first = |layer| sequence.kernels[sequence.kernels_of(layer).start] as usize;
     begins.map(|layer| trace.kernels[first(layer)].start).collect()
 }

@@ -1,5 +1,7 @@
 //! The operator call that each kernel works for, and what that must do.
 
+use std::collections::BTreeMap;
+
 use perfdb_model::roofline::Precision;
 use perfdb_model::workload::{
     Arguments, AttentionBatch, Call, CallWork, Message, PackedAttention, Unit, product_precision,
@@ -28,6 +30,8 @@ pub(crate) struct Calls {
     pub(crate) shapes: Vec<CallShape>,
     /// Calls of attention of which everything is known but whether a window hides keys.
     pub(crate) unknown_windows: u64,
+    /// How often known operators were called with shapes of which no formula says what they must do: old profilers leave out strides.
+    pub(crate) without_work: BTreeMap<(String, String), u64>,
 }
 
 /// An operator with the shapes and types of its arguments.
@@ -80,8 +84,9 @@ pub(crate) fn find(
     let calls = columns.calls.iter().zip(0..);
     let known: Vec<(u32, u32)> =
         calls.filter_map(|(call, at)| Some((at, shapes.number(call, columns, names)?))).collect();
+    let without_work = shapes.without_work(columns, names);
     if known.is_empty() {
-        return Calls::default();
+        return Calls { without_work, ..Calls::default() };
     }
     let by_nesting = nested(&known, columns, launches, launch_of, names);
     let unlinked = columns.unlinked.iter().zip(launches.count() as u32..);
@@ -110,6 +115,7 @@ pub(crate) fn find(
         shape_of: known.iter().map(|(_, shape)| *shape).collect(),
         shapes: shapes.found,
         unknown_windows: 0,
+        without_work,
     };
     calls.tell_multiplied_types(kernels, names);
     calls
@@ -213,6 +219,29 @@ impl Shapes {
             found.push(shape(names.get(call.name), call.arguments, &columns.arguments)?);
             Some(found.len() as u32 - 1)
         })
+    }
+}
+
+impl Shapes {
+    /// Calls of operators that [`Shapes::number`] does not number, by name and shapes.
+    fn without_work(&self, columns: &Columns, names: &Names) -> BTreeMap<(String, String), u64> {
+        let mut counts: FxHashMap<(NameId, CallArguments), u64> = FxHashMap::default();
+        for call in &columns.calls {
+            let key = (call.name, call.arguments);
+            if self.numbers.get(&key).is_none_or(Option::is_none) {
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+        let mut found = BTreeMap::new();
+        #[expect(clippy::iter_over_hash_type, reason = "sums of whole numbers")]
+        for ((name, arguments), count) in counts {
+            let CallArguments::Lists { dims, types, values } = arguments else { continue };
+            let texts = &columns.arguments;
+            let arguments = Arguments { dims: texts.get(dims), types: texts.get(types), values: texts.get(values) };
+            let Some(call) = Call::new(names.get(name), arguments) else { continue };
+            *found.entry((call.label().to_owned(), call.shapes())).or_default() += count;
+        }
+        found
     }
 }
 

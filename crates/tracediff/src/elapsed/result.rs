@@ -18,8 +18,10 @@ pub struct TraceElapsed {
     pub passes: u64,
     /// Elapsed time per pass.
     pub per_pass_ms: f64,
-    /// Layers of the model, if any were found.
+    /// Layers of the model; nothing where their number is not certain.
     pub layers_per_pass: Option<u64>,
+    /// How many of them run in a pass; more than there are where the model runs several times in it.
+    pub layer_runs_per_pass: Option<u64>,
     /// Passes that lack kernels and are in none of these numbers, where a whole one remains.
     pub left_out_passes: u64,
     /// Codes of findings after which times between events cannot be trusted.

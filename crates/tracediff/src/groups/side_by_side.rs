@@ -52,6 +52,8 @@ impl Assignment {
                 kind: letters(kind),
                 trace1_layers: sides[0].layers,
                 trace2_layers: sides[1].layers,
+                trace1_per_pass: sides[0].per_pass,
+                trace2_per_pass: sides[1].per_pass,
                 rows: self.rows[kind].iter().map(row).collect(),
             }
         };
@@ -69,6 +71,10 @@ pub struct Strip {
     pub trace1_layers: usize,
     /// Layers of this kind in trace 2, over all passes.
     pub trace2_layers: usize,
+    /// Layers of this kind in a pass of trace 1 on a device, the mean.
+    pub trace1_per_pass: f64,
+    /// Layers of this kind in a pass of trace 2 on a device, the mean.
+    pub trace2_per_pass: f64,
     /// Rows in the order of the layer.
     pub rows: Vec<StripRow>,
 }
@@ -88,9 +94,9 @@ pub struct StripRow {
     pub trace1_kernels: usize,
     /// Number of kernels in trace 2.
     pub trace2_kernels: usize,
-    /// Median time in trace 1, µs.
+    /// Time of these kernels in trace 1, µs.
     pub trace1_us: f64,
-    /// Median time in trace 2, µs.
+    /// Time of these kernels in trace 2, µs.
     pub trace2_us: f64,
     /// Why the times differ.
     pub reason: String,

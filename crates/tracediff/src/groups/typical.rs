@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::Words;
 use super::strip::{Item, align_items};
+use crate::context::OUTSIDE;
 use crate::family::Family;
 use crate::structure::{Block, Sequence, Structure};
 use crate::trace::Trace;
@@ -23,6 +24,8 @@ pub(super) struct Typical {
     pub(super) example: Instance,
     /// Layers of this kind.
     pub(super) layers: usize,
+    /// The same in a pass on a device, the mean.
+    pub(super) per_pass: f64,
     /// Time of all of them, in picoseconds.
     pub(super) time: u64,
 }
@@ -46,6 +49,12 @@ pub(super) fn typical(trace: &Trace, structure: &Structure, words: &mut Words) -
             kinds[layer.unit].entry(families).or_default().push((number, layer.blocks.clone()));
         }
     }
+    let is_pass = |sequence: &Sequence| {
+        let first = sequence.kernels.first().or(sequence.side_kernels.first());
+        first.is_some_and(|kernel| trace.contexts[*kernel as usize].pass != OUTSIDE)
+    };
+    let passes: Vec<bool> = structure.sequences.iter().map(is_pass).collect();
+    let of_passes = passes.iter().filter(|is_pass| **is_pass).count().max(1) as f64;
     let blocks = |(sequence, range): &Instance| &structure.sequences[*sequence].blocks[range.clone()];
     let mut found = Vec::new();
     for (unit, lists) in kinds.iter().enumerate() {
@@ -60,7 +69,8 @@ pub(super) fn typical(trace: &Trace, structure: &Structure, words: &mut Words) -
         let items = items(trace, words, &sequence.kernels, blocks(example));
         let all = lists.values().flatten();
         let time = all.clone().flat_map(blocks).map(|block| block.time).sum();
-        found.push(Typical { unit, items, example: example.clone(), layers: all.count(), time });
+        let per_pass = all.clone().filter(|(sequence, _)| passes[*sequence]).count() as f64 / of_passes;
+        found.push(Typical { unit, items, example: example.clone(), layers: all.count(), per_pass, time });
     }
     found
 }

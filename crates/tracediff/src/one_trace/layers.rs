@@ -12,9 +12,7 @@ use crate::totals::Sum;
 use crate::trace::Trace;
 
 pub(super) fn of(trace: &Trace, view: &View<'_>, sums: &Sums) -> Option<LayersRow> {
-    if trace.layers == 0 || view.count() == 0 {
-        return None;
-    }
+    let count = trace.layer_count.filter(|_| view.count() > 0)?;
     let mut families: FxHashMap<&'static str, (Sum, FxHashMap<NameId, Picoseconds>)> = FxHashMap::default();
     let (mut inside, mut between) = (0, 0);
     for (group, [outside, in_layers]) in trace.groups.iter().zip(&sums.groups) {
@@ -28,14 +26,15 @@ pub(super) fn of(trace: &Trace, view: &View<'_>, sums: &Sums) -> Option<LayersRo
         sum.merge(*in_layers);
         *names.entry(group.name).or_default() += in_layers.time;
     }
-    let layers = (trace.layers as usize * view.count()) as f64;
+    let runs = (count.runs as usize * view.count()) as f64;
     let mut rows: Vec<_> = families.into_iter().collect();
     rows.sort_unstable_by(|(a, first), (b, second)| second.0.time.cmp(&first.0.time).then_with(|| a.cmp(b)));
     let kind: Vec<&str> = rows.iter().take(3).map(|(family, _)| *family).collect();
     Some(LayersRow {
-        count: trace.layers,
+        count: count.layers,
+        runs: count.runs,
         kind: kind.join(" + "),
-        per_layer_ms: milliseconds(inside) / layers,
+        per_layer_ms: milliseconds(inside) / runs,
         between_layers_ms: milliseconds(between) / view.count() as f64,
         rows: rows
             .into_iter()
@@ -45,8 +44,8 @@ pub(super) fn of(trace: &Trace, view: &View<'_>, sums: &Sums) -> Option<LayersRo
                 names.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
                 LayerFamily {
                     family: family.to_owned(),
-                    us: microseconds(sum.time) / layers,
-                    kernels: sum.count as f64 / layers,
+                    us: microseconds(sum.time) / runs,
+                    kernels: sum.count as f64 / runs,
                     names: names.into_iter().take(3).map(|(_, name)| name.to_owned()).collect(),
                 }
             })

@@ -203,12 +203,14 @@ pub struct OperatorRow {
 /// The layers of the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayersRow {
-    /// Layers of a step.
+    /// Layers of the model.
     pub count: u64,
+    /// How many of them run in a step; more than there are where the model runs several times in it.
+    pub runs: u64,
     /// What a layer consists of.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Kernel time of one layer, the mean.
+    /// Kernel time of one run of a layer, the mean.
     pub per_layer_ms: f64,
     /// Kernel time of a step outside of layers.
     pub between_layers_ms: f64,
@@ -221,9 +223,9 @@ pub struct LayersRow {
 pub struct LayerFamily {
     /// Its name.
     pub family: String,
-    /// Time per layer.
+    /// Time per run of a layer.
     pub us: f64,
-    /// Kernels per layer.
+    /// Kernels per run of a layer.
     pub kernels: f64,
     /// Names of its kernels, longest time first, at most three.
     pub names: Vec<String>,

@@ -80,17 +80,28 @@ pub fn tracks(trace: &Trace, selection: &Selection) -> Result<Vec<DeviceTracks>,
     Ok(tracks)
 }
 
-/// From the first start to the last end of the kernels of each layer of each step, or to the next one.
+/// A run of a layer: its number, first start and last end.
+type Run = (u32, Picoseconds, Picoseconds);
+
+/// From the first start to the last end of the kernels of each run of a layer in each step, or to the next one.
 fn layers(trace: &Trace, view: &View<'_>) -> BTreeMap<u32, Vec<Slice>> {
-    let mut spans: BTreeMap<(u32, usize, u32), (Picoseconds, Picoseconds)> = BTreeMap::new();
-    for (at, (kernel, context)) in trace.kernels.iter().zip(&trace.contexts).enumerate() {
-        let Some(window) = view.of_kernel(at).filter(|_| context.layer != OUTSIDE) else { continue };
-        let span = spans.entry((kernel.device, window, context.layer)).or_insert((kernel.start, kernel.end()));
-        *span = (span.0.min(kernel.start), span.1.max(kernel.end()));
+    let mut runs: BTreeMap<(u32, usize), Vec<Run>> = BTreeMap::new();
+    for at in trace.in_time_order() {
+        let (kernel, layer) = (&trace.kernels[at], trace.contexts[at].layer);
+        let Some(window) = view.of_kernel(at).filter(|_| layer != OUTSIDE) else { continue };
+        let runs = runs.entry((kernel.device, window)).or_default();
+        // A kernel of another stream may start when the next layer has begun.
+        let count = runs.len();
+        let is_of = |at: &usize| runs[*at].0 == layer && (at + 1 == count || kernel.start <= runs[*at].2);
+        match (count.saturating_sub(2)..count).rev().find(is_of) {
+            Some(at) => runs[at].2 = runs[at].2.max(kernel.end()),
+            None => runs.push((layer, kernel.start, kernel.end())),
+        }
     }
     let mut found: BTreeMap<u32, Vec<Slice>> = BTreeMap::new();
-    for ((device, _, layer), (start, end)) in spans {
-        found.entry(device).or_default().push(Slice { name: format!("layer {layer}"), start, end });
+    for ((device, _), runs) in runs {
+        let slice = |(layer, start, end)| Slice { name: format!("layer {layer}"), start, end };
+        found.entry(device).or_default().extend(runs.into_iter().map(slice));
     }
     for slices in found.values_mut() {
         slices.sort_by_key(|slice| slice.start);
