@@ -1,13 +1,16 @@
-//! Comparisons and checks, as the JSON that the tools write; the package makes objects of it.
+//! Comparisons, checks and forecasts, as the JSON that the tools write; the package makes objects of it.
 
 use crate::errors::{error, of_message};
 use perfdb_compare::ledger::{Options as LedgerOptions, explain_files};
 use perfdb_doctor::{Options as CheckOptions, check};
+use perfdb_forecast::serving::{Described, Plan, Scheme, Sweep};
+use perfdb_report::forecast::{NONE_FITS, Served, document as forecast_document, refused};
 use perfdb_report::ledger::{NamedExplanation, document, page};
 use perfdb_report::page::{Page, Provenance};
-use perfdb_report::pages::{doctor_page, traces_page};
+use perfdb_report::pages::{doctor_page, forecast_page, traces_page};
 use perfdb_report::tracediff::json;
 use perfdb_store::op_mapping::OpMapping;
+use perfdb_tools::json_file::Versioned;
 use perfdb_tracediff::{AnalysisOptions, LoadOptions, PhaseFilter, Trace, UnknownName, analyse};
 use pyo3::exceptions::{PyValueError, PyWarning};
 use pyo3::prelude::*;
@@ -98,4 +101,42 @@ pub(crate) fn check_trace(py: Python<'_>, path: PathBuf) -> PyResult<Outcome> {
     let report = py.detach(|| check(&path, &CheckOptions::default())).map_err(|failure| error(&failure))?;
     let page = doctor_page(&report, provenance("check-trace", [("checked", path.as_path())]));
     Ok(Outcome { json: report.to_json().to_string(), page: Some(page) })
+}
+
+/// What deployments of a model take, as forecast -o FILE.json.
+#[pyfunction]
+#[pyo3(signature = (model, database, *, is_layers, tp, ep, dp, pp, batch, input, output, kv_cache, calibration, against))]
+#[expect(clippy::too_many_arguments, reason = "the options of a tool, by name")]
+pub(crate) fn forecast(
+    py: Python<'_>,
+    model: PathBuf,
+    database: PathBuf,
+    is_layers: bool,
+    tp: Vec<u64>,
+    ep: u64,
+    dp: u64,
+    pp: u64,
+    batch: Vec<u64>,
+    input: u64,
+    output: u64,
+    kv_cache: Option<&str>,
+    calibration: Option<PathBuf>,
+    against: Option<PathBuf>,
+) -> PyResult<Outcome> {
+    let cache = kv_cache.map(Scheme::of_cache).transpose();
+    let cache = cache.map_err(|reason| PyValueError::new_err(format!("kv_cache: {reason}")))?;
+    let sweep = Sweep { tensor: tp, batch, data: dp, expert: ep, pipeline: pp, input, output, cache };
+    let model = if is_layers { Described::Layers(model) } else { Described::Config(model) };
+    let plan = Plan { model, database, calibration, against, sweep };
+    py.detach(|| {
+        let planned = plan.forecast().map_err(|failure| error(&failure))?;
+        let (served, refused) = (Served::all(&planned), refused(&planned.found));
+        if served.is_empty() {
+            return Err(of_message(NONE_FITS, false));
+        }
+        let document = Versioned::first(forecast_document(&served, &refused));
+        let json = serde_json::to_string(&document).map_err(|failure| error(&failure))?;
+        let read = provenance("forecast", [("model", plan.model.path()), ("database", plan.database.as_path())]);
+        Ok(Outcome { json, page: Some(forecast_page(&served, &refused, read)) })
+    })
 }

@@ -39,6 +39,7 @@ fn _perfdb(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(comparisons::compare_traces, module)?)?;
     module.add_function(wrap_pyfunction!(comparisons::explain_prediction, module)?)?;
     module.add_function(wrap_pyfunction!(comparisons::check_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(comparisons::forecast, module)?)?;
     module.add_function(wrap_pyfunction!(tools::run, module)?)?;
     module.add_function(wrap_pyfunction!(answer::answer_again, module)?)?;
     module.add_function(wrap_pyfunction!(answers::answers_again, module)?)?;

@@ -29,6 +29,7 @@ __all__ = [
     "check_trace",
     "compare_traces",
     "explain_prediction",
+    "forecast",
     "read_kernels",
     "read_trace",
     "run",
@@ -212,6 +213,22 @@ def read_kernels(path: _Path) -> ArrowStream: ...
 def compare_traces(first: _Path, second: _Path, *, phase: str = "all") -> Outcome: ...
 def explain_prediction(
     tc_trace: _Path, prof_trace: _Path, *, n_forward_passes: float = 1.0, data_dir: Optional[_Path] = None
+) -> Outcome: ...
+def forecast(
+    model: _Path,
+    database: _Path,
+    *,
+    is_layers: bool,
+    tp: Sequence[int],
+    ep: int,
+    dp: int,
+    pp: int,
+    batch: Sequence[int],
+    input: int,
+    output: int,
+    kv_cache: Optional[str],
+    calibration: Optional[_Path],
+    against: Optional[_Path],
 ) -> Outcome: ...
 def check_trace(path: _Path) -> Outcome: ...
 def run(arguments: Sequence[str], launcher: Sequence[str], file: _Path) -> int: ...

@@ -4,12 +4,9 @@ import copy
 import html
 import json
 import os
-import subprocess
-import tempfile
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 from . import _perfdb
-from ._tools import launcher
 
 __all__ = [
     "Comparison",
@@ -32,7 +29,7 @@ class Result:
     Keys that are no names in Python are items only: result["class"].
     """
 
-    def __init__(self, values: Dict[str, Any], outcome: Union[_perfdb.Outcome, "_Page", None] = None) -> None:
+    def __init__(self, values: Dict[str, Any], outcome: Optional[_perfdb.Outcome] = None) -> None:
         self._values = values
         self._outcome = outcome
 
@@ -157,16 +154,6 @@ class TraceCheck(Result):
     notes: List[Any]
 
 
-class _Page:
-    """The page of a tool that ran in a process of its own."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def html(self) -> Optional[str]:
-        return self._text
-
-
 class Forecast(Result):
     """What deployments of a model take: what forecast returns. Times are milliseconds with 90 % intervals."""
 
@@ -289,22 +276,23 @@ def forecast(
     for given in (described, database, calibration, against):
         if given is not None and not os.path.exists(given):
             raise _perfdb.MissingFileError(f"{os.fspath(given)}: no such file or directory")
-    words: List[Path] = ["--model" if layers is None else "--layers", described, "--database-path", database]
-    sizes = {"tp": tp, "ep": ep, "dp": dp, "pp": pp, "batch": batch, "input": input, "output": output}
-    for name, value in sizes.items():
-        words += [f"--{name}", str(value) if isinstance(value, int) else ",".join(map(str, value))]
-    optional: Dict[str, Optional[Path]] = {"kv-cache": kv_cache, "calibration": calibration, "against": against}
-    for name, option in optional.items():
-        if option is not None:
-            words += [f"--{name}", option]
-    with tempfile.TemporaryDirectory() as folder:
-        files = {form: os.path.join(folder, f"forecast.{form}") for form in ("json", "html")}
-        outputs = [word for form, file in files.items() for word in (f"--{form}", file)]
-        command = [*launcher(), "forecast", *[os.fspath(word) for word in words], *outputs]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode:
-            lines = done.stderr.strip().splitlines() or [f"forecast ended with status {done.returncode}"]
-            reason = next((line for line in lines if line.startswith("error: ")), lines[-1]).removeprefix("error: ")
-            raise ValueError(reason) if done.returncode == 2 else _perfdb.Error(reason)
-        with open(files["json"], encoding="utf-8") as file, open(files["html"], encoding="utf-8") as page:
-            return Forecast(json.load(file), _Page(page.read()))
+    outcome = _perfdb.forecast(
+        described,
+        database,
+        is_layers=model is None,
+        tp=_sizes(tp),
+        ep=ep,
+        dp=dp,
+        pp=pp,
+        batch=_sizes(batch),
+        input=input,
+        output=output,
+        kv_cache=kv_cache,
+        calibration=calibration,
+        against=against,
+    )
+    return _result(Forecast, outcome)
+
+
+def _sizes(value: Union[int, Sequence[int]]) -> List[int]:
+    return [value] if isinstance(value, int) else list(value)
