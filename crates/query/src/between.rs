@@ -9,7 +9,7 @@ mod elementwise;
 mod experts;
 mod floor;
 mod generic;
-mod generic_sizes;
+pub(crate) mod generic_sizes;
 mod groups;
 mod heads;
 mod kind;
@@ -17,7 +17,7 @@ mod length_aware;
 mod matmul;
 mod near;
 mod one_axis;
-mod points;
+pub(crate) mod points;
 mod predicted;
 mod scale;
 mod scatter;
@@ -26,9 +26,7 @@ mod slice;
 mod tables;
 
 pub(crate) use axes::Point;
-pub(crate) use generic_sizes::PlansByCount;
 pub(crate) use groups::learnt;
-pub(crate) use points::PointIndexes;
 pub(crate) use tables::Learnt;
 
 use crate::answer::{Answer, Miss};

@@ -10,7 +10,8 @@ mod row;
 
 pub use row::KernelRow;
 
-use crate::between::{PlansByCount, PointIndexes};
+use crate::between::generic_sizes::PlansByCount;
+use crate::between::points::PointIndexes;
 use crate::dtype::{exact_name, one_spelling};
 use crate::semantics::{ReaderKind, Rules};
 use crate::shapes::Tolerance;

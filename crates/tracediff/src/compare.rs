@@ -1,10 +1,10 @@
 //! The comparison under the default rules: operation by operation, layer by layer.
 
-use crate::confidence::RunVariation;
 use crate::elapsed::ElapsedReport;
 use crate::occupancy::occupancy;
 use crate::pairing::{Pair, Pairing, Single};
 use crate::result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation};
+use crate::run_variation::RunVariation;
 use crate::steps::PhaseFilter;
 use crate::time::{MICROSECOND, Picoseconds, average_microseconds, microseconds, milliseconds};
 use crate::totals::{OperationTotals, Sum, phase_names};

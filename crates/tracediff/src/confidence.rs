@@ -11,49 +11,15 @@ use perfdb_model::statistics::{
     judge, like_calls,
 };
 
-use crate::elapsed::{self, Compared, Headline};
+use crate::elapsed::compared::{Compared, compared};
+use crate::elapsed::headline::Headline;
 use crate::pairing::{Pair, Pairing};
+use crate::run_variation::RunVariation;
 use crate::steps::Basis;
 use crate::trace::Trace;
 use calls::{Calls, OperationCalls};
 
 pub(crate) use same_work::{SameWork, same_work};
-
-/// By how many percent the times of runs of the same thing vary (standard deviation). What is assumed counts where passes are too few
-/// to be samples; what somebody knows and gives counts for any number of passes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunVariation {
-    percent: f64,
-    is_given: bool,
-}
-
-impl Default for RunVariation {
-    fn default() -> RunVariation {
-        RunVariation { percent: 2.0, is_given: false }
-    }
-}
-
-impl RunVariation {
-    /// Of this many percent; nothing below 0 or above 100.
-    pub fn of_percent(percent: f64) -> Option<RunVariation> {
-        (0.0..=100.0).contains(&percent).then_some(RunVariation { percent, is_given: true })
-    }
-
-    /// In percent.
-    pub fn percent(self) -> f64 {
-        self.percent
-    }
-
-    /// Whether somebody gave it.
-    pub fn is_given(self) -> bool {
-        self.is_given
-    }
-
-    pub(crate) fn as_difference(self) -> perfdb_model::statistics::RunVariation {
-        let runs = perfdb_model::statistics::RunVariation::of_percent(self.percent);
-        if self.is_given { runs.for_many_passes() } else { runs }
-    }
-}
 
 /// With which confidence the two traces differ. All verdicts hold together: of a hundred comparisons of the same thing
 /// measured twice, about one says `slower` or `faster` anywhere.
@@ -122,7 +88,7 @@ pub struct Mix {
 /// Verdicts on a comparison; nothing under rules that have no structure or timeline.
 pub(crate) fn confidence(pairing: &Pairing<'_>, work: &SameWork, runs: RunVariation) -> Option<Confidence> {
     let [first, second] = pairing.traces;
-    let compared = elapsed::compared(first, second, pairing.filter)?;
+    let compared = compared(first, second, pairing.filter)?;
     let calls = [Calls::new(first, &compared[0], pairing.filter)?, Calls::new(second, &compared[1], pairing.filter)?];
     let drifts = calls.each_ref().map(|calls| drift(&calls.all()));
     let sample = Sample { calls: &calls, compared: &compared, traces: pairing.traces, drifts };

@@ -3,10 +3,10 @@
 //! Every instant between the first and the last event of a device belongs to exactly one of [five parts](PartsMs), so the
 //! parts of a window add up to its length, and the windows to the whole, in integer picoseconds.
 
-mod compared;
+pub(crate) mod compared;
 pub(crate) mod counted;
 pub(crate) mod events;
-mod headline;
+pub(crate) mod headline;
 mod next_steps;
 mod per_call;
 mod result;
@@ -15,7 +15,7 @@ mod waterfall;
 
 use serde::Serialize;
 
-use crate::confidence::RunVariation;
+use crate::run_variation::RunVariation;
 use crate::steps::{Basis, PhaseFilter};
 use crate::trace::Trace;
 use crate::trust;

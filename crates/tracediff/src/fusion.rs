@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::steps::PhaseFilter;
 use crate::time::milliseconds;
 use crate::totals::{Totals, totals};

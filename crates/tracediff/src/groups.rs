@@ -11,7 +11,7 @@ mod windows;
 
 use std::collections::BTreeMap;
 
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::trace::Trace;
 use assign::Assignment;
 

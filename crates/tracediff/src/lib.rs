@@ -53,6 +53,7 @@ mod remedy;
 mod result;
 mod rooflines;
 mod rules;
+mod run_variation;
 mod runs;
 mod same_kernels;
 mod steps;
@@ -74,7 +75,7 @@ pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use collectives::CollectiveCall;
 pub use compare::{CompareOptions, compare};
-pub use confidence::{Confidence, Mix, OperationVerdict, RunVariation, Verdict};
+pub use confidence::{Confidence, Mix, OperationVerdict, Verdict};
 pub use context::passes::Boundaries;
 pub use context::repetition::FoundPasses;
 pub use device::{Device, Platform};
@@ -116,6 +117,7 @@ pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
     WAFER_0_1_35, ZeroStacks,
 };
+pub use run_variation::RunVariation;
 pub use runs::{
     CommonVariation, KindOfSteps, LeftOutStep, OutlierRun, RowKind, Run, RunsOptions, RunsReport, RunsRow, Step, Times,
     compare_runs, find_runs, is_stored, stored_runs,

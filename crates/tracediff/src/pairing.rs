@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::steps::PhaseFilter;
 use crate::time::Picoseconds;
 use crate::totals::{OperationTotals, Totals, totals};

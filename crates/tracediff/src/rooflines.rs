@@ -16,7 +16,7 @@ use perfdb_model::roofline::{Bound, Device, Devices};
 use perfdb_model::workload::Unit;
 use serde::Serialize;
 
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 use identity::{Ratios, Split};

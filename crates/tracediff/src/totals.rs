@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::OUTSIDE;
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::frames::{NO_STACK, StackId};
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Phase, PhaseFilter};

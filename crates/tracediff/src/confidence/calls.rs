@@ -7,7 +7,7 @@ use perfdb_trace::numbering::Numbering;
 
 use crate::columns::Kernel;
 use crate::context::OUTSIDE;
-use crate::elapsed::Compared;
+use crate::elapsed::compared::Compared;
 use crate::steps::{Basis, PhaseFilter};
 use crate::structure::Sequence;
 use crate::time::{Picoseconds, microseconds};

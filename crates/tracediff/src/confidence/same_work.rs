@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::groups::Groups;
 use crate::time::Picoseconds;
 use crate::trace::Trace;

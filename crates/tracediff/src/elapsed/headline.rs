@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perfdb_model::statistics::{Estimate, Judgement, Limits, Series, Verdict, estimate_of_passes, judge_headline};
 
 use super::compared::Compared;
-use crate::confidence::RunVariation;
+use crate::run_variation::RunVariation;
 use crate::steps::Basis;
 use crate::time::{Picoseconds, milliseconds};
 

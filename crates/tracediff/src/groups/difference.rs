@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Groups;
 use super::assign::Group;
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::family::Family;
 use crate::names::NameId;
 use crate::structure::{Role, facts};

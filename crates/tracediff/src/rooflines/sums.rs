@@ -5,7 +5,7 @@ use perfdb_model::roofline::{Precision, Work};
 use perfdb_model::workload::Unit;
 
 use crate::context::calls::CallShape;
-use crate::elapsed::Counted;
+use crate::elapsed::counted::Counted;
 use crate::time::{Picoseconds, microseconds};
 use crate::trace::Trace;
 

@@ -11,7 +11,7 @@ use super::chosen::{Chosen, KindOfSteps, LeftOutStep};
 use super::run::{ELAPSED, RowKind, Run, Times};
 use super::stored::{FORMAT, FORMAT_VERSION};
 use super::workload;
-use crate::confidence::RunVariation;
+use crate::run_variation::RunVariation;
 use crate::steps::Basis;
 
 /// Part of the reports on the same thing that may have a false verdict on the elapsed time, and on any of the rows.
