@@ -115,7 +115,7 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
     let mut texts = Vec::new();
     let mut forms = Vec::new();
     // A file of the tool's own --output, which -o must not replace.
-    let mut of_own = None;
+    let mut has_own = false;
     let mut words = arguments.into_iter();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -125,9 +125,7 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
         }
         let is_long = word.as_bytes().starts_with(b"--");
         let Some(file) = (own != Some(false) || !is_long).then(|| value(&word, &mut words)).flatten() else {
-            if is_long && word.as_bytes().starts_with(b"--output") {
-                of_own = Some("output");
-            }
+            has_own |= word == "--output" || word.as_bytes().starts_with(b"--output=");
             named.push(word);
             continue;
         };
@@ -150,8 +148,8 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
             }
         }
     }
-    if let Some(own) = of_own.filter(|own| forms.iter().any(|form| form == own)) {
-        return Err(format!("--{own}: there are two files of one form, with -o and with --{own}"));
+    if has_own && forms.iter().any(|form| form == "output") {
+        return Err("--output: there are two files of one form, with -o and with --output".to_owned());
     }
     texts::keep(texts);
     Ok(named)

@@ -119,9 +119,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(csv) = csv {
         let document = serde_json::to_value(&summary).map_err(std::io::Error::other)?;
-        written.push(
-            csv.stage_text(&list_csv(&OF_DATABASE_CHECK, document["findings"].as_array().into_iter().flatten()))?,
-        );
+        written.push(csv.stage_text(&list_csv(&OF_DATABASE_CHECK, &document["findings"]))?);
     }
     commit(written)?;
     // A folder without tables is no database that is in order.

@@ -161,7 +161,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let document = document(&report, &inputs.standard.version, &inputs.directory, sha256.as_deref())?;
         if let Some(csv) = csv {
             let document: Value = serde_json::from_str(&document).map_err(std::io::Error::other)?;
-            staged.push(csv.stage_text(&list_csv(&OF_DENSITY, document["findings"].as_array().into_iter().flatten()))?);
+            staged.push(csv.stage_text(&list_csv(&OF_DENSITY, &document["findings"]))?);
         }
         if let Some(json) = json {
             staged.push(json.stage_text(&document)?);

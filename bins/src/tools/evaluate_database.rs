@@ -137,12 +137,15 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     failed.iter().for_each(|line| warn(line));
     let mut written = Vec::new();
-    if let Some(file) = json {
-        written.push(file.stage_text(&document(&evaluations)?)?);
-    }
-    if let Some(file) = csv {
-        let document: Value = serde_json::from_str(&document(&evaluations)?).map_err(std::io::Error::other)?;
-        written.push(file.stage_text(&list_csv(&OF_EVALUATION, &inner_objects(&document["kernels"], "scores")))?);
+    if json.is_some() || csv.is_some() {
+        let document = document(&evaluations)?;
+        if let Some(file) = csv {
+            let document: Value = serde_json::from_str(&document).map_err(std::io::Error::other)?;
+            written.push(file.stage_text(&list_csv(&OF_EVALUATION, &inner_objects(&document["kernels"], "scores")))?);
+        }
+        if let Some(file) = json {
+            written.push(file.stage_text(&document)?);
+        }
     }
     if let Some(file) = html {
         let read = provenance(TOOL.name, [("database", directory.as_path())]);

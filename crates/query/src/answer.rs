@@ -203,6 +203,11 @@ impl Answer {
         self.share < 1.0
     }
 
+    /// Whether the rows are of another data type than the query.
+    pub fn is_of_other_type(&self) -> bool {
+        self.rule == Some(OTHER_TYPE)
+    }
+
     /// The kernels that add up to the answer; none where it is one row.
     pub fn parts(&self) -> &[Part] {
         self.more.as_ref().map_or(&[], |more| &more.parts)

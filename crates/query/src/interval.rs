@@ -14,7 +14,7 @@ const OTHER_TYPE_HALF_WIDTH: f64 = std::f64::consts::LN_2;
 
 /// The answer of rows of another data type, which says so.
 pub(crate) fn of_other_type(mut answer: Answer) -> Answer {
-    if answer.rule == Some(OTHER_TYPE) {
+    if answer.is_of_other_type() {
         return answer;
     }
     answer.confidence *= OTHER_TYPE_CONFIDENCE;
@@ -48,7 +48,7 @@ pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer
         let us = microseconds(other.search_duration_us());
         prediction.sentence += &format!("; {} has {us} µs for the same case", other.reference());
     }
-    if answer.rule == Some(OTHER_TYPE) {
+    if answer.is_of_other_type() {
         widen(&mut prediction);
     }
     answer.more.get_or_insert_default().prediction = Some(prediction);

@@ -12,9 +12,6 @@ use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_query::{Answer, Class, Miss, Query, Reader, Source};
 use std::fmt::Write as _;
 
-/// The rule of answers that are rows of another data type.
-const OTHER_TYPE: &str = "other_type";
-
 /// What a question is called, and its answer.
 pub type Named<'a> = (&'a str, &'a Result<Answer, Miss>);
 
@@ -97,12 +94,12 @@ pub struct Counts {
 impl Counts {
     /// Adds an answer that counts this many times.
     pub fn add(&mut self, answer: &Result<Answer, Miss>, count: u64) {
-        *match answer.as_ref().map(|answer| (answer.source, answer.rule)) {
-            Ok((Source::Measured, Some(OTHER_TYPE))) => &mut self.other_type,
-            Ok((Source::Measured, _)) => &mut self.measured,
-            Ok((Source::Padded, _)) => &mut self.padded,
-            Ok((Source::Interpolated, _)) => &mut self.interpolated,
-            Ok((Source::Partial, _)) => &mut self.partial,
+        *match answer.as_ref().map(|answer| answer.source) {
+            Ok(Source::Measured) if answer.as_ref().is_ok_and(Answer::is_of_other_type) => &mut self.other_type,
+            Ok(Source::Measured) => &mut self.measured,
+            Ok(Source::Padded) => &mut self.padded,
+            Ok(Source::Interpolated) => &mut self.interpolated,
+            Ok(Source::Partial) => &mut self.partial,
             Err(_) => &mut self.missed,
         } += count;
     }
@@ -173,13 +170,13 @@ fn why(miss: &Miss) -> String {
 
 /// Where an answer is from, in one word. A row of another data type is an estimate, so it is not called measured.
 fn source_name(answer: &Answer) -> &'static str {
-    if answer.rule == Some(OTHER_TYPE) { "OTHER TYPE" } else { answer.source.name() }
+    if answer.is_of_other_type() { "OTHER TYPE" } else { answer.source.name() }
 }
 
 /// How an answer comes from the measured rows.
 fn origin(answer: &Answer) -> String {
     match (answer.source, answer.prediction().map(|prediction| prediction.class)) {
-        (Source::Measured, _) if answer.rule == Some(OTHER_TYPE) => "measured with another data type".to_owned(),
+        (Source::Measured, _) if answer.is_of_other_type() => "measured with another data type".to_owned(),
         (Source::Padded, _) => "padded: measured for a smaller shape that the kernel rounds up".to_owned(),
         // The simulator's readers tell it by the rule alone.
         (Source::Measured, _) if answer.rule.is_some_and(|rule| rule.ends_with("padding")) => {

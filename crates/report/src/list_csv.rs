@@ -14,20 +14,20 @@ pub const OF_DENSITY: [&str; 12] =
 pub const OF_EVALUATION: [&str; 9] =
     ["kernel_type", "left_out", "axis", "asked", "median_error", "p90_error", "bias", "held", "half_width"];
 
-/// Header and a line for each object, ending in LF. A column is the key of its name; what is missing or null is empty, lists and
+/// Header and a line for each object of a list, ending in LF. A column is the key of its name; what is missing or null is empty, lists and
 /// objects are JSON. Texts that a spreadsheet would compute have an apostrophe in front.
-pub fn list_csv<'v>(columns: &[&str], objects: impl IntoIterator<Item = &'v Value>) -> String {
+pub fn list_csv(columns: &[&str], list: &Value) -> String {
     let mut out = String::new();
     push_row(&mut out, columns.iter().copied(), "\n");
-    for object in objects {
+    for object in list.as_array().into_iter().flatten() {
         let cells: Vec<Cow<'_, str>> = columns.iter().map(|column| cell(&object[column])).collect();
         push_row(&mut out, cells.iter().map(AsRef::as_ref), "\n");
     }
     out
 }
 
-/// The objects of a list below each object of `outer`, with the keys of the outer one that are single values.
-pub fn inner_objects(outer: &Value, list: &str) -> Vec<Value> {
+/// The objects of the lists below the objects of `outer`, with the keys of the outer one that are single values.
+pub fn inner_objects(outer: &Value, list: &str) -> Value {
     let with_outer = |outer: &Value, inner: &Value| {
         let mut object = inner.clone();
         let singles =
@@ -61,13 +61,13 @@ mod tests {
     #[test]
     fn a_line_for_each_object() {
         let list = json!([{"a": "=x, y", "b": 2, "c": {"d": [1]}}, {"b": null, "c": -0.5}]);
-        let csv = list_csv(&["a", "b", "c"], list.as_array().into_iter().flatten());
+        let csv = list_csv(&["a", "b", "c"], &list);
         assert_eq!(csv, "a,b,c\n\"'=x, y\",2,\"{\"\"d\"\":[1]}\"\n,,-0.5\n");
     }
 
     #[test]
     fn inner_objects_have_the_names_of_the_outer_ones() {
         let outer = json!([{"k": "A", "rows": [1], "s": [{"x": 1}, {"x": 2}]}, {"k": "B", "s": []}]);
-        assert_eq!(inner_objects(&outer, "s"), [json!({"k": "A", "x": 1}), json!({"k": "A", "x": 2})]);
+        assert_eq!(inner_objects(&outer, "s"), json!([{"k": "A", "x": 1}, {"k": "A", "x": 2}]));
     }
 }

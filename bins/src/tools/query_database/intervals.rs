@@ -23,5 +23,6 @@ impl Intervals {
 /// Whether an answer is a row as it was measured.
 fn is_one_row(answer: &Answer) -> bool {
     answer.source == Source::Measured
-        && !answer.rule.is_some_and(|rule| rule.ends_with("padding") || rule == "other_type")
+        && !answer.is_of_other_type()
+        && !answer.rule.is_some_and(|rule| rule.ends_with("padding"))
 }

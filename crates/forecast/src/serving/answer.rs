@@ -142,8 +142,9 @@ impl Tables {
         let mut kernel = |is_convolution| {
             self.find(Family::LinearAttention, |rows| {
                 let key = |heads| Key::Linear { phase, is_convolution, widths, heads };
-                let known = rows.curves.keys().filter_map(|known| match *known {
-                    Key::Linear { heads, .. } if *known == key(heads) => Some(heads),
+                // Keys are ordered by their heads last.
+                let known = rows.curves.range(key(0)..=key(u64::MAX)).filter_map(|(known, _)| match *known {
+                    Key::Linear { heads, .. } => Some(heads),
                     _ => None,
                 });
                 let (near, more) = neighbours(&known.collect::<Vec<_>>(), heads);

@@ -85,6 +85,12 @@ fn of_family(family: Family, call: &Call) -> Option<CallWork> {
 mod tests {
     use crate::workload::call::{Arguments, Call};
 
+    /// Operations and bytes of a call without values.
+    pub(super) fn work(name: &str, dims: &str, types: &str) -> Option<(f64, f64)> {
+        let found = Call::new(name, Arguments { dims, types, values: "" })?.work()?;
+        Some((found.work.operations, found.work.bytes))
+    }
+
     #[test]
     fn what_does_not_fit_has_no_work() {
         let call =

@@ -220,9 +220,7 @@ impl Shapes {
             Some(found.len() as u32 - 1)
         })
     }
-}
 
-impl Shapes {
     /// Calls of operators that [`Shapes::number`] does not number, by name and shapes.
     fn without_work(&self, columns: &Columns, names: &Names) -> BTreeMap<(String, String), u64> {
         let mut counts: FxHashMap<(NameId, CallArguments), u64> = FxHashMap::default();

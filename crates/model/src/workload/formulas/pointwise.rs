@@ -72,12 +72,7 @@ pub(super) fn vector(work: Work, element: DType) -> Option<CallWork> {
 
 #[cfg(test)]
 mod tests {
-    use crate::workload::{Arguments, Call};
-
-    fn work(name: &str, dims: &str, types: &str) -> Option<(f64, f64)> {
-        let found = Call::new(name, Arguments { dims, types, values: "" })?.work()?;
-        Some((found.work.operations, found.work.bytes))
-    }
+    use super::super::tests::work;
 
     #[test]
     fn shapes_are_broadcast_and_types_promoted() {

@@ -76,12 +76,7 @@ pub(super) fn matrix(work: Work, element: DType) -> Option<CallWork> {
 
 #[cfg(test)]
 mod tests {
-    use crate::workload::{Arguments, Call};
-
-    fn work(name: &str, dims: &str, types: &str) -> Option<(f64, f64)> {
-        let found = Call::new(name, Arguments { dims, types, values: "" })?.work()?;
-        Some((found.work.operations, found.work.bytes))
-    }
+    use super::super::tests::work;
 
     #[test]
     fn each_operand_counts_once() {
