@@ -17,7 +17,7 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::file::{Text, open};
 use crate::finding::{Evidence, Findings};
-use crate::gpu::Collector;
+use crate::gpu::{Collector, report_of_profile};
 use crate::input::Input;
 use crate::json::{Mender, Plan, Tally};
 use crate::report::{Kind, Report, Selection};
@@ -92,7 +92,7 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
         Err(error) => Err(error),
     };
     match profile {
-        Ok(Some(profile)) => return Ok(check_profile(&profile, input, options)),
+        Ok(Some(profile)) => return Ok(check_profile(profile, input, options)),
         Err(perfdb_trace::Error::Profile { reason, .. }) => return Ok(refused(&reason, input, options)),
         // What else cannot be read as a profile is looked at byte by byte.
         Ok(None) | Err(_) => {}
@@ -127,9 +127,8 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
     }
 }
 
-fn check_profile(profile: &Profile, input: &Input, options: &Options) -> Report {
-    let collector = Collector::of_profile(profile);
-    let mut report = collector.report_with(&input.name, Findings::default(), &options.selection);
+fn check_profile(mut profile: Profile, input: &Input, options: &Options) -> Report {
+    let mut report = report_of_profile(&mut profile, &input.name, &options.selection);
     report.kind = Kind::Profile(profile.kind);
     report
 }

@@ -4,7 +4,6 @@ mod category;
 mod certificate;
 mod collect;
 mod columns;
-mod coverage;
 mod device;
 mod graph;
 mod prepared;
@@ -13,6 +12,8 @@ mod rules;
 mod secrets;
 
 pub use collect::{Collector, Taken, Times};
+pub use profile::findings_of_profile;
+pub(crate) use profile::report_of_profile;
 
 use graph::Replays;
 use prepared::Prepared;

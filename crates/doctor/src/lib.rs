@@ -39,7 +39,7 @@ pub use check::{Options, check};
 pub use code::{Code, UnknownCode};
 pub use error::Error;
 pub use finding::{Evidence, Finding};
-pub use gpu::{Collector, Taken, Times};
+pub use gpu::{Collector, Taken, Times, findings_of_profile};
 pub use input::Input;
 pub use perfdb_files::severity::Severity;
 pub use repair::{Packing, Repairs, repair, repaired_line};

@@ -29,6 +29,7 @@
 
 pub mod blocks;
 pub mod chrome;
+pub mod coverage;
 pub mod cut;
 pub mod error;
 pub mod id;
@@ -38,6 +39,7 @@ pub mod kernel_table;
 pub mod kernels;
 pub mod names;
 pub mod numbering;
+pub mod packed;
 pub mod profile;
 pub mod records;
 pub mod scan;

@@ -5,6 +5,7 @@
 mod ascend_classes;
 mod ascend_table;
 mod ascend_timeline;
+mod calls;
 mod detect;
 mod folder;
 mod model;
@@ -18,6 +19,7 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 
+pub use calls::{CallName, IdleCalls};
 pub use detect::{Form, form, names_ascend, open, open_ascend_timeline};
 pub use folder::file_in;
 pub use model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile, RowSteps, StepBasis};

@@ -107,7 +107,7 @@ fn layers_of(trace: &Trace, phase: PhaseFilter) -> Vec<Layer> {
     let mut instances: Numbering<(u32, u32)> = Numbering::default();
     let mut progress: Vec<Progress> = Vec::new();
     for at in trace.in_time_order() {
-        let (kernel, context) = (&trace.kernels[at], &trace.contexts[at]);
+        let (kernel, context) = (trace.kernels.at(at), &trace.contexts[at]);
         if context.layer == OUTSIDE || !phase.lets(context.phase) {
             continue;
         }

@@ -30,7 +30,7 @@ impl Trace {
         let mut before = vec![NO_NAME; self.kernels.iter().map(|kernel| kernel.device as usize + 1).max().unwrap_or(0)];
         let mut found = Vec::new();
         for at in self.in_time_order() {
-            let (kernel, context) = (&self.kernels[at], &self.contexts[at]);
+            let (kernel, context) = (self.kernels.at(at), &self.contexts[at]);
             let operation = self.operation(at) as usize;
             let last = &mut before[kernel.device as usize];
             if !communicates[operation] {

@@ -4,12 +4,13 @@ use crate::copies::GpuCopy;
 use crate::id::{Id, IdTable};
 use crate::legacy::times::LegacyTimes;
 use crate::names::{NO_NAME, NameId, Names};
+use crate::rows::{KernelRows, LaunchRows};
 use crate::time::Picoseconds;
 use perfdb_trace::numbering::Numbering;
 use perfdb_trace::profile::{Kind, Mark, RowSteps};
 
 /// A kernel event.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
     pub(crate) start: Picoseconds,
     pub(crate) duration: Picoseconds,
@@ -30,8 +31,7 @@ impl Kernel {
 }
 
 /// A runtime call or the start of a flow: where a kernel was launched.
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(8))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Launch {
     pub(crate) start: Picoseconds,
     /// 0 for flows.
@@ -147,7 +147,7 @@ pub(crate) struct Annotation {
 pub(crate) struct Columns {
     pub(crate) names: Names,
     pub(crate) ids: IdTable,
-    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) kernels: KernelRows,
     pub(crate) copies: Vec<GpuCopy>,
     /// Who wrote a profile of another form than JSON.
     pub(crate) written_by: Option<Kind>,
@@ -161,10 +161,10 @@ pub(crate) struct Columns {
     pub(crate) notes: Vec<String>,
     /// Whether a process is one of Ascend's profiler: the file has to be read as its timeline.
     pub(crate) is_of_ascend: bool,
-    pub(crate) launches: Vec<Launch>,
+    pub(crate) launches: LaunchRows,
     /// Runtime calls without a correlation id; kernels have their External id alone.
-    pub(crate) unlinked: Vec<Launch>,
-    pub(crate) flows: Vec<Launch>,
+    pub(crate) unlinked: LaunchRows,
+    pub(crate) flows: LaunchRows,
     /// Names of the kernels that the launches say they launch, beside `launches`; only where a capture is read.
     pub(crate) launched: Vec<NameId>,
     pub(crate) operators: Vec<HostOperator>,
@@ -222,23 +222,25 @@ impl Columns {
         let threads: Vec<u32> = piece.threads.keys().iter().map(|key| self.threads.number(*key)).collect();
         let kernels = self.kernels.len() as u32;
         self.old_kernels.extend(piece.old_kernels.iter().map(|kernel| kernels + kernel));
-        self.kernels.extend(piece.kernels.iter().map(|kernel| Kernel {
-            name: name(kernel.name),
-            device: devices[kernel.device as usize],
-            stream: streams[kernel.stream as usize],
-            index: self.events + kernel.index,
-            ..*kernel
-        }));
+        for kernel in piece.kernels.iter() {
+            self.kernels.push(Kernel {
+                name: name(kernel.name),
+                device: devices[kernel.device as usize],
+                stream: streams[kernel.stream as usize],
+                index: self.events + kernel.index,
+                ..kernel
+            });
+        }
         self.copies.extend(piece.copies.iter().map(|copy| GpuCopy {
             device: devices[copy.device as usize],
             stream: streams[copy.stream as usize],
             ..*copy
         }));
         let launch =
-            |launch: &Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..*launch };
-        self.launches.extend(piece.launches.iter().map(launch));
-        self.flows.extend(piece.flows.iter().map(launch));
-        self.unlinked.extend(piece.unlinked.iter().map(launch));
+            |launch: Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..launch };
+        piece.launches.iter().for_each(|call| self.launches.push(launch(call)));
+        piece.flows.iter().for_each(|flow| self.flows.push(launch(flow)));
+        piece.unlinked.iter().for_each(|call| self.unlinked.push(launch(call)));
         self.launched.extend(piece.launched.iter().map(|kernel| name(*kernel)));
         let arguments = self.arguments.adopt(&piece.arguments);
         let text = |id: NameId| arguments.get(id as usize).copied().unwrap_or(NO_NAME);
@@ -280,34 +282,29 @@ impl Columns {
     }
 
     /// What the profile says of a kernel beside its name.
-    pub(crate) fn mark_of(&self, kernel: &Kernel) -> Mark {
+    pub(crate) fn mark_of(&self, kernel: Kernel) -> Mark {
         self.marks.get(kernel.index as usize).copied().unwrap_or_default()
     }
 
     /// Kernels under the name of an old category are none where the trace has others: it was written by something else.
-    pub(crate) fn leave_out_old_kernels(&self, kernels: &mut Vec<Kernel>) {
+    pub(crate) fn leave_out_old_kernels(&self, kernels: &mut KernelRows) {
         if self.old_kernels.is_empty() || self.old_kernels.len() == kernels.len() {
             return;
         }
-        let (mut at, mut old) = (0, self.old_kernels.iter().peekable());
-        kernels.retain(|_| {
-            at += 1;
-            old.next_if_eq(&&(at - 1)).is_none()
-        });
+        let mut old = self.old_kernels.iter().peekable();
+        kernels.retain(|at| old.next_if_eq(&&(at as u32)).is_none());
     }
 
     /// Replaces ids of this piece's table by those of `table`.
     fn adopt_ids(&mut self, table: &mut IdTable) {
         let ids = std::mem::take(&mut self.ids);
         let mut adopt = |id: Id| table.adopt(id, &ids);
-        for kernel in &mut self.kernels {
-            (kernel.correlation, kernel.external) = (adopt(kernel.correlation), adopt(kernel.external));
-        }
+        self.kernels.rename_ids(&mut adopt);
         for copy in &mut self.copies {
             copy.correlation = adopt(copy.correlation);
         }
-        for launch in self.launches.iter_mut().chain(&mut self.flows).chain(&mut self.unlinked) {
-            (launch.correlation, launch.external) = (adopt(launch.correlation), adopt(launch.external));
+        for launches in [&mut self.launches, &mut self.flows, &mut self.unlinked] {
+            launches.rename_ids(&mut adopt);
         }
         for operator in &mut self.operators {
             operator.external = adopt(operator.external);

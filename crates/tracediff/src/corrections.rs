@@ -4,6 +4,7 @@
 use perfdb_doctor::{Code, Entry, Report};
 
 use crate::columns::Kernel;
+use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 
 /// What was changed, and what is known of the kernels that are left.
@@ -23,7 +24,7 @@ pub(crate) struct Corrections {
 
 /// Applies a report to the kernels that it is about. Kernels that wait are cut at the front only where overlaps
 /// are to be cut; otherwise it is noted how long they wait.
-pub(crate) fn apply(kernels: &mut Vec<Kernel>, report: &Report, clip_overlaps: bool) -> Corrections {
+pub(crate) fn apply(kernels: &mut KernelRows, report: &Report, clip_overlaps: bool) -> Corrections {
     let marks = &report.marks;
     let mut corrections = Corrections { lost: marks.lost.clone(), ..Corrections::default() };
     let counted = report.certificate.entries().iter().find(|(key, _)| *key == "kernels");
@@ -34,11 +35,11 @@ pub(crate) fn apply(kernels: &mut Vec<Kernel>, report: &Report, clip_overlaps: b
     let mut waiting = marks.waiting.clone();
     waiting.sort_unstable();
     for (at, wait) in &mut waiting {
-        let Some(kernel) = kernels.get_mut(*at as usize) else { continue };
+        let Some(kernel) = kernels.get(*at as usize) else { continue };
         *wait = (*wait).clamp(0, kernel.duration);
         if clip_overlaps {
-            kernel.start += *wait;
-            kernel.duration -= *wait;
+            let (start, duration) = (kernel.start + *wait, kernel.duration - *wait);
+            kernels.set_times(*at as usize, &Kernel { start, duration, ..kernel });
         }
         corrections.clipped += *wait;
     }
@@ -54,11 +55,8 @@ pub(crate) fn apply(kernels: &mut Vec<Kernel>, report: &Report, clip_overlaps: b
         corrections.waiting = waiting.iter().filter_map(|(at, wait)| Some((left(at)?, *wait))).collect();
     }
     if !doubled.is_empty() {
-        let (mut at, before) = (0, kernels.len());
-        kernels.retain(|_| {
-            at += 1;
-            doubled.binary_search(&(at - 1)).is_err()
-        });
+        let before = kernels.len();
+        kernels.retain(|at| doubled.binary_search(&(at as u32)).is_err());
         corrections.left_out = (before - kernels.len()) as u64;
     }
     corrections

@@ -127,7 +127,7 @@ impl<'a> Side<'a> {
         for kernel in kernels {
             let tally = &mut counts[self.types[*kernel as usize] as usize];
             tally.count += 1;
-            tally.time += self.trace.kernels[*kernel as usize].duration;
+            tally.time += self.trace.kernels.at(*kernel as usize).duration;
         }
         counts
     }

@@ -4,6 +4,7 @@
 use crate::columns::Kernel;
 use crate::context::passes::{Found, KernelPass};
 use crate::corrections::Corrections;
+use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 
 /// The size of a lead.
@@ -20,7 +21,7 @@ pub(crate) struct LeadSum {
 /// Kernels of the lead, and how many copies belong to it.
 #[derive(Debug, Default)]
 pub(crate) struct Lead {
-    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) kernels: KernelRows,
     /// Beside `kernels`.
     pub(crate) passes: Vec<KernelPass>,
     pub(crate) copies: u64,
@@ -28,28 +29,24 @@ pub(crate) struct Lead {
 
 impl Lead {
     /// Takes the lead out of the kernels of a trace, and of what numbers them.
-    pub(crate) fn take(kernels: &mut Vec<Kernel>, found: &mut Found, corrections: &mut Corrections) -> Lead {
+    pub(crate) fn take(kernels: &mut KernelRows, found: &mut Found, corrections: &mut Corrections) -> Lead {
         let copies = found.is_lead_copy.iter().filter(|is_lead| **is_lead).count() as u64;
         if !found.is_lead.contains(&true) {
             return Lead { copies, ..Lead::default() };
         }
         let mut lead = Lead { copies, ..Lead::default() };
-        // What is left moves up in its place: a second list of all would be too much.
-        let mut taken: Vec<u32> = Vec::new();
-        let mut left = 0;
-        for at in 0..kernels.len() {
-            if found.is_lead.get(at).copied().unwrap_or(false) {
-                taken.push(at as u32);
-                lead.kernels.push(kernels[at]);
-                lead.passes.push(found.kernels[at]);
-            } else {
-                kernels[left] = kernels[at];
-                found.kernels[left] = found.kernels[at];
-                left += 1;
-            }
+        let is_lead = |at: usize| found.is_lead.get(at).copied().unwrap_or(false);
+        let taken: Vec<u32> = (0..kernels.len() as u32).filter(|at| is_lead(*at as usize)).collect();
+        for at in taken.iter().map(|at| *at as usize) {
+            lead.kernels.push(kernels.at(at));
+            lead.passes.push(found.kernels[at]);
         }
-        kernels.truncate(left);
-        found.kernels.truncate(left);
+        kernels.retain(|at| !is_lead(at));
+        let mut at = 0;
+        found.kernels.retain(|_| {
+            at += 1;
+            !is_lead(at - 1)
+        });
         let number = |at: u32| taken.binary_search(&at).err().map(|before| at - before as u32);
         corrections.waiting = corrections.waiting.iter().filter_map(|(at, wait)| Some((number(*at)?, *wait))).collect();
         corrections.incomplete = corrections.incomplete.iter().filter_map(|at| number(*at)).collect();
@@ -57,10 +54,10 @@ impl Lead {
     }
 
     /// Its size, beside the other kernels of the trace.
-    pub(crate) fn summary(&self, others: &[Kernel]) -> LeadSum {
+    pub(crate) fn summary(&self, others: &KernelRows) -> LeadSum {
         let time = self.kernels.iter().map(|kernel| kernel.duration).sum();
         // Kernels that start later share no time with the lead.
-        let end = self.kernels.iter().map(Kernel::end).max();
+        let end = self.kernels.iter().map(|kernel| kernel.end()).max();
         let beside = || others.iter().filter(|kernel| end.is_some_and(|end| kernel.start < end));
         let busy = busy(self.kernels.iter().chain(beside())) - busy(beside());
         LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time, busy }
@@ -68,7 +65,7 @@ impl Lead {
 }
 
 /// Time in which at least one kernel runs, summed over devices.
-fn busy<'k>(kernels: impl Iterator<Item = &'k Kernel>) -> Picoseconds {
+fn busy(kernels: impl Iterator<Item = Kernel>) -> Picoseconds {
     let mut spans: Vec<_> = kernels.map(|kernel| (kernel.device, kernel.start, kernel.end())).collect();
     spans.sort_unstable();
     let (mut busy, mut covered) = (0, None);

@@ -52,6 +52,7 @@ mod regression;
 mod remedy;
 mod result;
 mod rooflines;
+mod rows;
 mod rules;
 mod run_variation;
 mod runs;

@@ -27,7 +27,7 @@ pub(crate) fn occupancy(trace: &Trace, filter: PhaseFilter) -> Occupancy {
     let mut devices = vec![Device { busy_until: None, covered: None }; devices];
     let mut found = Occupancy::default();
     for at in trace.in_time_order() {
-        let kernel = &trace.kernels[at];
+        let kernel = trace.kernels.at(at);
         let (start, end) = (kernel.start, kernel.end());
         let device = &mut devices[kernel.device as usize];
         let lets = filter.lets(trace.contexts[at].phase);

@@ -3,6 +3,7 @@
 
 use crate::columns::Kernel;
 use crate::names::NameId;
+use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 use crate::time_order::TimeOrder;
 
@@ -24,15 +25,15 @@ pub(crate) struct Overlaps {
 const NAMED: usize = 3;
 
 /// Finds the overlaps, and with `clip` ends those kernels where their successor begins.
-pub(crate) fn find(kernels: &mut [Kernel], order: &TimeOrder, clip: bool) -> Overlaps {
+pub(crate) fn find(kernels: &mut KernelRows, order: &TimeOrder, clip: bool) -> Overlaps {
     let streams = kernels.iter().map(|kernel| kernel.stream).max().map_or(0, |stream| stream as usize + 1);
     let mut last: Vec<Option<usize>> = vec![None; streams];
     let mut overlaps = Overlaps { clipped: clip, ..Overlaps::default() };
     for at in order.numbers(kernels.len()) {
-        let Kernel { start, duration, stream, .. } = kernels[at];
+        let Kernel { start, duration, stream, .. } = kernels.at(at);
         overlaps.of += duration;
         let Some(before) = last[stream as usize].replace(at) else { continue };
-        let kernel = &mut kernels[before];
+        let kernel = kernels.at(before);
         if kernel.end() <= start {
             continue;
         }
@@ -43,7 +44,7 @@ pub(crate) fn find(kernels: &mut [Kernel], order: &TimeOrder, clip: bool) -> Ove
             keep_longest(&mut overlaps.longest);
         }
         if clip {
-            kernel.duration = start - kernel.start;
+            kernels.set_times(before, &Kernel { duration: start - kernel.start, ..kernel });
         }
     }
     keep_longest(&mut overlaps.longest);

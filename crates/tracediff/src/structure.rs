@@ -14,13 +14,13 @@ use rustc_hash::FxHashMap;
 pub(crate) use blocks::{Block, Piece, Role, blocks};
 pub(crate) use count::{Counter, LayerCount};
 
-use crate::columns::Kernel;
 use crate::context::OUTSIDE;
 use crate::context::classes::Classes;
 use crate::context::passes::KernelPass;
 use crate::corrections::Corrections;
 use crate::family::Family;
 use crate::names::Names;
+use crate::rows::KernelRows;
 use crate::time_order::TimeOrder;
 
 /// The structure of a trace.
@@ -58,7 +58,7 @@ pub(crate) struct PlacedLayer {
 
 /// What a structure is found from.
 pub(crate) struct Sources<'a> {
-    pub(crate) kernels: &'a [Kernel],
+    pub(crate) kernels: &'a KernelRows,
     pub(crate) order: &'a TimeOrder,
     pub(crate) passes: &'a [KernelPass],
     pub(crate) classes: &'a Classes,
@@ -130,7 +130,7 @@ fn each_sequence(sources: &Sources<'_>, mut take: impl FnMut(Sequence)) -> Vec<V
     let mut instances: Numbering<(u32, u32)> = Numbering::default();
     let mut lists: Vec<Vec<u32>> = Vec::new();
     for at in sources.order.numbers(sources.kernels.len()) {
-        let instance = instances.number((sources.passes[at].pass, sources.kernels[at].device)) as usize;
+        let instance = instances.number((sources.passes[at].pass, sources.kernels.at(at).device)) as usize;
         if instance == lists.len() {
             lists.push(Vec::new());
         }
@@ -142,7 +142,7 @@ fn each_sequence(sources: &Sources<'_>, mut take: impl FnMut(Sequence)) -> Vec<V
         let (kernels, side_kernels) = by_stream(list, sources);
         let pieces = |kernels: &[u32]| -> Vec<Piece> {
             let piece = |at: &u32| {
-                let kernel = &sources.kernels[*at as usize];
+                let kernel = sources.kernels.at(*at as usize);
                 let (family, role) = facts[sources.classes.of_kernels[*at as usize] as usize];
                 let time = kernel.duration - sources.corrections.wait_of(*at);
                 Piece { family, role, name: kernel.name, time: time.try_into().unwrap_or(u64::MAX >> 20) }
@@ -168,7 +168,7 @@ fn each_sequence(sources: &Sources<'_>, mut take: impl FnMut(Sequence)) -> Vec<V
         let lengths = |unit: usize| units.symbols(unit).len();
         let fact = |at: usize| {
             let kernel = kernels[at] as usize;
-            (facts[sources.classes.of_kernels[kernel] as usize].0, sources.names.get(sources.kernels[kernel].name))
+            (facts[sources.classes.of_kernels[kernel] as usize].0, sources.names.get(sources.kernels.at(kernel).name))
         };
         let of_model = count::of_model(&layers, &found, fact);
         let is_certain = of_model.is_most(&layers, &found);
@@ -183,7 +183,7 @@ impl Sequence {
     /// Notes the layer of each kernel that is in one, and how many there are.
     fn note_layers(&self, sources: &Sources<'_>, found: &mut Layers, counter: &mut Counter) {
         let Sources { kernels, passes, incomplete, .. } = sources;
-        let start = |at: u32| kernels[at as usize].start;
+        let start = |at: u32| kernels.at(at as usize).start;
         let mut counted = LayerCount::default();
         for layer in &self.layers {
             let Some(number) = layer.number else { continue };
@@ -213,7 +213,7 @@ impl Sequence {
                 && let Some(number) = layer.number
             {
                 let last = self.kernels[self.kernels_of(layer).end - 1];
-                if start(*kernel) < kernels[last as usize].end() {
+                if start(*kernel) < kernels.at(last as usize).end() {
                     found.of_kernels[*kernel as usize] = number;
                 }
             }
@@ -230,7 +230,7 @@ impl Sequence {
 fn by_stream(list: Vec<u32>, sources: &Sources<'_>) -> (Vec<u32>, Vec<u32>) {
     let mut times: Vec<(u32, i128)> = Vec::new();
     for at in &list {
-        let kernel = &sources.kernels[*at as usize];
+        let kernel = sources.kernels.at(*at as usize);
         match times.iter_mut().find(|(stream, _)| *stream == kernel.stream) {
             Some((_, time)) => *time += kernel.duration,
             None => times.push((kernel.stream, kernel.duration)),
@@ -241,5 +241,5 @@ fn by_stream(list: Vec<u32>, sources: &Sources<'_>) -> (Vec<u32>, Vec<u32>) {
     }
     let id = |stream: u32| sources.streams.get(stream as usize);
     let main = times.iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| id(b.0).cmp(&id(a.0)))).map(|(stream, _)| *stream);
-    list.into_iter().partition(|at| Some(sources.kernels[*at as usize].stream) == main)
+    list.into_iter().partition(|at| Some(sources.kernels.at(*at as usize).stream) == main)
 }

@@ -1,18 +1,18 @@
 //! Kernels in the order of time.
 
-use crate::columns::Kernel;
+use crate::rows::KernelRows;
 
 /// Kernels by start, file order on ties; nothing where that is the file order.
 #[derive(Debug)]
 pub(crate) struct TimeOrder(Option<Vec<u32>>);
 
 impl TimeOrder {
-    pub(crate) fn of(kernels: &[Kernel]) -> TimeOrder {
-        if kernels.is_sorted_by_key(|kernel| kernel.start) {
+    pub(crate) fn of(kernels: &KernelRows) -> TimeOrder {
+        if kernels.iter().is_sorted_by_key(|kernel| kernel.start) {
             return TimeOrder(None);
         }
         let mut order: Vec<u32> = (0..kernels.len() as u32).collect();
-        order.sort_by_key(|at| kernels[*at as usize].start);
+        order.sort_by_key(|at| kernels.at(*at as usize).start);
         TimeOrder(Some(order))
     }
 

@@ -117,7 +117,7 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stac
         }
     }
     for (at, wait) in &trace.corrections.waiting {
-        if counted.lets(&trace.kernels[*at as usize], &trace.contexts[*at as usize]) {
+        if counted.lets(trace.kernels.at(*at as usize), &trace.contexts[*at as usize]) {
             totals.operations[trace.operation(*at as usize) as usize].in_passes.time -= wait;
         }
     }

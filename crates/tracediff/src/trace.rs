@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use perfdb_doctor::Report;
 
 use crate::classify::COLLECTIVES;
-use crate::columns::Kernel;
 use crate::context::KernelContext;
 use crate::context::calls::Calls;
 use crate::context::captures::Joined;
@@ -24,6 +23,7 @@ use crate::legacy::columns::LegacyColumns;
 use crate::names::{NameId, Names};
 use crate::one_trace::facts::Facts;
 use crate::overlaps::Overlaps;
+use crate::rows::KernelRows;
 use crate::rules::Rules;
 use crate::steps::{Phase, PhaseFilter};
 use crate::structure::{LayerCount, Structure};
@@ -44,7 +44,7 @@ pub struct Trace {
     pub(crate) ids: IdTable,
     /// What the profile lacks or has twice, where it is not a JSON trace.
     pub(crate) notes: Vec<String>,
-    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) kernels: KernelRows,
     /// Beside `kernels`.
     pub(crate) contexts: Vec<KernelContext>,
     pub(crate) groups: Vec<Group>,

@@ -175,14 +175,14 @@ fn skew_findings(trace: &Trace) -> Vec<String> {
     let mut found = Vec::new();
     for at in trace.in_time_order().take(first) {
         let Some(collective) = class_of(at) else { continue };
-        let duration = trace.kernels[at].duration;
+        let duration = trace.kernels.at(at).duration;
         if 20 * duration <= total {
             continue;
         }
         let median = *medians[collective].get_or_insert_with(|| {
             let mut durations: Vec<Picoseconds> = (0..trace.kernels.len())
                 .filter(|at| class_of(*at) == Some(collective))
-                .map(|at| trace.kernels[at].duration)
+                .map(|at| trace.kernels.at(at).duration)
                 .collect();
             durations.sort_unstable();
             durations.get(durations.len() / 2).copied().unwrap_or(0)
@@ -190,7 +190,7 @@ fn skew_findings(trace: &Trace) -> Vec<String> {
         if duration > 10 * median {
             found.push(format!(
                 "skewed start: {} among the first kernels takes {:.3} ms, {:.1}% of kernel time; the other devices may have started later",
-                shortened(trace.name(trace.kernels[at].name)),
+                shortened(trace.name(trace.kernels.at(at).name)),
                 duration as f64 / 1e9,
                 percent(duration, total)
             ));

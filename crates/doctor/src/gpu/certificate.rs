@@ -54,7 +54,7 @@ impl Prepared {
 
     /// What has no launch counts as one.
     fn sum_by_launch(&self) -> Picoseconds {
-        let mut sums = vec![0; self.columns.calls.len() + 1];
+        let mut sums = vec![0; self.columns.call_count() + 1];
         for (at, row) in self.kernel_rows() {
             sums[self.launch_index(at).map_or(0, |launch| launch as usize + 1)] += row.time();
         }

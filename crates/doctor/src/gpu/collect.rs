@@ -4,14 +4,15 @@ use std::collections::TryReserveError;
 use std::time::Instant;
 
 use perfdb_trace::chrome::{Event, Field};
+use perfdb_trace::coverage::PAUSE;
 use perfdb_trace::id::Id;
 use perfdb_trace::names::{NO_NAME, NameId};
+use perfdb_trace::profile::Profile;
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
 use super::category::{Category, category};
 use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
-use super::coverage::PAUSE;
 use super::device::{DeviceMembers, MEMBERS};
 use super::{Prepared, Replays, both, check_replays, check_rows};
 use crate::certificate::Certificate;
@@ -149,11 +150,21 @@ impl Collector {
     /// [`Collector::report`] with no more in the certificate than the number of kernels: for those who go on with the trace and
     /// sum on their own.
     pub fn findings(self, file: &str) -> Report {
-        self.report_and(file, Findings::default(), &Selection::default(), |trace, _| trace.kernel_count())
+        self.report_and(file, Findings::default(), &Selection::default(), |trace, _| trace.kernel_count()).0
+    }
+
+    /// [`Collector::findings`]; a profile gets its rows back.
+    pub(super) fn findings_and_rows(self, file: &str, profile: &mut Profile) -> Report {
+        let kernel_count = |trace: &Prepared, _: &Replays| trace.kernel_count();
+        let (report, prepared) = self.report_and(file, Findings::default(), &Selection::default(), kernel_count);
+        if let Some(given) = prepared.columns.given {
+            given.give_back(profile);
+        }
+        report
     }
 
     pub(crate) fn report_with(self, file: &str, found: Findings, selection: &Selection) -> Report {
-        self.report_and(file, found, selection, Prepared::certificate)
+        self.report_and(file, found, selection, Prepared::certificate).0
     }
 
     fn report_and(
@@ -162,7 +173,7 @@ impl Collector {
         mut found: Findings,
         selection: &Selection,
         certificate: impl Fn(&Prepared, &Replays) -> Certificate,
-    ) -> Report {
+    ) -> (Report, Prepared) {
         let started = Instant::now();
         found.append(self.found);
         let prepared = Prepared::new(self.columns, self.members);
@@ -183,7 +194,7 @@ impl Collector {
         tracing::debug!(
             "{file}: {} rows of devices, {} calls, {} operators and {} steps prepared in {:.3} s, checked in {:.3} s",
             prepared.rows().len(),
-            prepared.columns.calls.len(),
+            prepared.columns.call_count(),
             prepared.columns.operators.len(),
             prepared.columns.steps.len(),
             prepared_after.as_secs_f64(),
@@ -191,7 +202,7 @@ impl Collector {
         );
         let mut report = Report::new(file, Kind::GpuTrace, found, certificate, prepared.kernel_time, selection);
         report.marks = marks.join(marks_of_rows);
-        report
+        (report, prepared)
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::TryReserveError;
 
+use perfdb_trace::coverage::{Coverage, PAUSE};
 use perfdb_trace::id::{Id, IdTable};
 use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::numbering::Numbering;
 use perfdb_trace::time::Picoseconds;
 
 use super::category::Category;
-use super::coverage::{Coverage, PAUSE};
+use super::profile::Given;
 
 /// What ran on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +105,10 @@ pub(crate) struct Columns {
     pub(crate) devices: Numbering<Id>,
     pub(crate) streams: Numbering<(u32, Id)>,
     pub(crate) threads: Numbering<(Id, Id)>,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) calls: Vec<Call>,
+    /// Rows and calls of a profile, in front of the others.
+    pub(super) given: Option<Box<Given>>,
+    pub(super) rows: Vec<Row>,
+    pub(super) calls: Vec<Call>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) steps: Vec<Step>,
     /// `In msg nelems` of rows that have it.
@@ -135,6 +138,44 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// How many kernels, copies and fills there are.
+    pub(crate) fn row_count(&self) -> usize {
+        self.given.as_ref().map_or(0, |given| given.row_count()) + self.rows.len()
+    }
+
+    /// The kernel, copy or fill of a number that there is.
+    #[inline]
+    pub(crate) fn row(&self, at: usize) -> Row {
+        match &self.given {
+            None => self.rows[at],
+            Some(given) => given.row(at).unwrap_or_else(|| self.rows[at - given.row_count()]),
+        }
+    }
+
+    /// All kernels, copies and fills.
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = Row> + Clone + '_ {
+        (0..self.row_count()).map(|at| self.row(at))
+    }
+
+    /// How many calls there are.
+    pub(crate) fn call_count(&self) -> usize {
+        self.given.as_ref().map_or(0, |given| given.call_count()) + self.calls.len()
+    }
+
+    /// The call of a number that there is.
+    #[inline]
+    pub(crate) fn call(&self, at: usize) -> Call {
+        match &self.given {
+            None => self.calls[at],
+            Some(given) => given.call(at).unwrap_or_else(|| self.calls[at - given.call_count()]),
+        }
+    }
+
+    /// All calls.
+    pub(crate) fn calls(&self) -> impl ExactSizeIterator<Item = Call> + Clone + '_ {
+        (0..self.call_count()).map(|at| self.call(at))
+    }
+
     /// Notes that something was under way from `start` to `end`.
     #[inline]
     pub(crate) fn cover(&mut self, category: Category, start: Picoseconds, end: Picoseconds) {

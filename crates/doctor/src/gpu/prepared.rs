@@ -3,6 +3,7 @@
 use perfdb_trace::id::Id;
 use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::names::NameId;
+use perfdb_trace::profile::CallName;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
 use super::both;
@@ -56,22 +57,16 @@ pub(crate) struct NameFacts {
 }
 
 impl NameFacts {
-    /// Whether rules look at a call of this name that put nothing on a device.
-    pub(crate) fn matters(self) -> bool {
-        self.graph || self.launch || self.begins_capture || self.ends_capture || self.waits
-    }
-
     pub(crate) fn of(name: &str) -> NameFacts {
-        let (begins_capture, ends_capture) = (name.contains("BeginCapture"), name.contains("EndCapture"));
-        let waits = name.ends_with("DeviceSynchronize") || name.ends_with("CtxSynchronize");
+        let CallName { graph, launch, begins_capture, ends_capture, waits } = CallName::of(name);
         let name = name.to_lowercase();
         const WORDS: [&str; 5] = ["nccl", "rccl", "dpsk::ep", "cross_device", "multimem"];
         NameFacts {
-            graph: name.contains("graph"),
-            launch: name.contains("launch") && !name.contains("host"),
+            graph,
+            launch,
             collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name),
             begins_capture,
-            ends_capture: ends_capture && !begins_capture,
+            ends_capture,
             waits,
         }
     }
@@ -95,25 +90,26 @@ fn names_collective(name: &str) -> bool {
 impl Prepared {
     pub(crate) fn new(mut columns: Columns, members: DeviceMembers) -> Prepared {
         columns.names.finish();
-        let rows = &columns.rows;
-        let is_kernel = |at: &u32| rows[*at as usize].kind == RowKind::Kernel;
-        let kernels: Vec<u32> = (0..rows.len() as u32).filter(is_kernel).collect();
+        let rows = &columns;
+        let is_kernel = |at: &u32| rows.row(*at as usize).kind == RowKind::Kernel;
+        let mut kernels: Vec<u32> = Vec::with_capacity(rows.row_count());
+        kernels.extend((0..rows.row_count() as u32).filter(is_kernel));
         let sorted = || {
             let by_stream = by_stream(rows, &kernels, columns.streams.keys().len());
             let by_start = by_start(rows);
             (by_stream, copies(rows, by_start.as_deref()), by_start)
         };
-        let ((by_stream, copies, by_start), (calls, launches)) = both(rows.len(), sorted, || launches(&columns));
+        let ((by_stream, copies, by_start), (calls, launches)) = both(rows.row_count(), sorted, || launches(&columns));
         let names: Vec<NameFacts> =
             (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
-        let hip = columns.calls.iter().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
+        let hip = columns.calls().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
         let integer_clock = columns.has_times && !columns.has_fractions;
         Prepared {
             calls,
             launches,
             copies,
             by_start,
-            kernel_time: kernels.iter().map(|at| rows[*at as usize].time()).sum(),
+            kernel_time: kernels.iter().map(|at| rows.row(*at as usize).time()).sum(),
             kernels,
             by_stream,
             names,
@@ -125,12 +121,13 @@ impl Prepared {
         }
     }
 
-    pub(crate) fn row(&self, at: u32) -> &Row {
-        &self.columns.rows[at as usize]
+    #[inline]
+    pub(crate) fn row(&self, at: u32) -> Row {
+        self.columns.row(at as usize)
     }
 
-    pub(crate) fn rows(&self) -> &[Row] {
-        &self.columns.rows
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = Row> + Clone + '_ {
+        self.columns.rows()
     }
 
     /// All rows by (start, file order).
@@ -157,8 +154,9 @@ impl Prepared {
     }
 
     /// The launch of a row.
-    pub(crate) fn launch(&self, at: u32) -> Option<&Call> {
-        self.columns.calls.get(self.launch_index(at)? as usize)
+    #[inline]
+    pub(crate) fn launch(&self, at: u32) -> Option<Call> {
+        Some(self.columns.call(self.launch_index(at)? as usize))
     }
 
     /// Index of the first call with a correlation.
@@ -172,7 +170,7 @@ impl Prepared {
     }
 
     /// The kernels, in file order.
-    pub(crate) fn kernel_rows(&self) -> impl Iterator<Item = (u32, &Row)> {
+    pub(crate) fn kernel_rows(&self) -> impl Iterator<Item = (u32, Row)> + '_ {
         self.kernels.iter().map(|at| (*at, self.row(*at)))
     }
 
@@ -201,21 +199,21 @@ impl Prepared {
 
 /// The first call with each correlation, and that of each row. Neighbours share it often.
 fn launches(columns: &Columns) -> (IdIndex, Vec<u32>) {
-    let calls = IdIndex::first(columns.calls.iter().map(|call| call.correlation).zip(0..));
+    let calls = IdIndex::first(columns.calls().map(|call| call.correlation).zip(0..));
     let mut last = (Id::MISSING, NONE);
-    let launch = |row: &Row| {
+    let launch = |row: Row| {
         if row.correlation != last.0 {
             last = (row.correlation, calls.get(row.correlation).unwrap_or(NONE));
         }
         last.1
     };
-    let of_rows = columns.rows.iter().map(launch).collect();
+    let of_rows = columns.rows().map(launch).collect();
     (calls, of_rows)
 }
 
 /// Kernels by (stream, start, file order): dealt out to their streams, on which they mostly stand by start already.
-fn by_stream(rows: &[Row], kernels: &[u32], streams: usize) -> Vec<u32> {
-    let stream = |at: &u32| rows[*at as usize].stream as usize;
+fn by_stream(rows: &Columns, kernels: &[u32], streams: usize) -> Vec<u32> {
+    let stream = |at: &u32| rows.row(*at as usize).stream as usize;
     let mut next = vec![0; streams + 1];
     kernels.iter().for_each(|at| next[stream(at) + 1] += 1);
     (0..streams).for_each(|stream| next[stream + 1] += next[stream]);
@@ -225,7 +223,7 @@ fn by_stream(rows: &[Row], kernels: &[u32], streams: usize) -> Vec<u32> {
         dealt[*next] = *at;
         *next += 1;
     }
-    let place = |at: &u32| (rows[*at as usize].start, *at);
+    let place = |at: &u32| (rows.row(*at as usize).start, *at);
     for of_stream in dealt.chunk_by_mut(|a, b| stream(a) == stream(b)) {
         if !of_stream.is_sorted_by_key(place) {
             of_stream.sort_unstable_by_key(place);
@@ -235,30 +233,30 @@ fn by_stream(rows: &[Row], kernels: &[u32], streams: usize) -> Vec<u32> {
 }
 
 /// Rows by (start, file order); nothing where that is the file order.
-fn by_start(rows: &[Row]) -> Option<Vec<u32>> {
-    if rows.is_sorted_by_key(|row| row.start) {
+fn by_start(rows: &Columns) -> Option<Vec<u32>> {
+    if rows.rows().is_sorted_by_key(|row| row.start) {
         return None;
     }
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    order.sort_unstable_by_key(|at| (rows[*at as usize].start, *at));
+    let mut order: Vec<u32> = (0..rows.row_count() as u32).collect();
+    order.sort_unstable_by_key(|at| (rows.row(*at as usize).start, *at));
     Some(order)
 }
 
 /// Rows equal in start, duration, name, device, stream and correlation to an earlier one; `order` has them by start where that is
 /// not the file order.
-fn copies(rows: &[Row], order: Option<&[u32]>) -> Vec<u32> {
+fn copies(rows: &Columns, order: Option<&[u32]>) -> Vec<u32> {
     let key = |at: &u32| {
-        let row = &rows[*at as usize];
+        let row = rows.row(*at as usize);
         (row.stream, row.duration, row.name, row.correlation)
     };
     let row = |place: usize| order.map_or(place as u32, |order| order[place]);
-    let start = |place: usize| rows[row(place) as usize].start;
+    let start = |place: usize| rows.row(row(place) as usize).start;
     let mut copies: Vec<u32> = Vec::new();
     let mut together: Vec<u32> = Vec::new();
     let mut place = 0;
-    while place < rows.len() {
+    while place < rows.row_count() {
         let from = place;
-        while place < rows.len() && start(place) == start(from) {
+        while place < rows.row_count() && start(place) == start(from) {
             place += 1;
         }
         // Few start at one time.

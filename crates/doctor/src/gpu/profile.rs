@@ -1,30 +1,99 @@
 //! Profiles of other forms than Kineto's JSON, checked by the rules for GPU traces.
 
 use perfdb_trace::id::Id;
-use perfdb_trace::names::{NO_NAME, NameId};
-use perfdb_trace::profile::{Kind, Mark, Profile};
+use perfdb_trace::profile::{Kernels, Kind, Launches, Mark, Profile};
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
 use super::Collector;
 use super::category::Category;
 use super::collect::STEPS;
 use super::columns::{Call, Columns, Row, RowKind, Step};
-use super::prepared::NameFacts;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, share};
+use crate::report::{Report, Selection};
+
+/// Findings about a profile, with no more in the certificate than the number of kernels: for those who go on with the profile and sum on
+/// their own. Its kernels and calls are looked at where they lie.
+pub fn findings_of_profile(profile: &mut Profile, file: &str) -> Report {
+    Collector::of_profile(profile).findings_and_rows(file, profile)
+}
+
+/// The whole report on a profile.
+pub(crate) fn report_of_profile(profile: &mut Profile, file: &str, selection: &Selection) -> Report {
+    Collector::of_profile(profile).report_with(file, Findings::default(), selection)
+}
 
 impl Collector {
-    /// What the rules need of a profile. Kernels keep their order, copies follow them.
-    pub fn of_profile(profile: &Profile) -> Collector {
+    /// What the rules need of a profile, out of which kernels and calls are taken. Kernels keep their order, copies follow them.
+    fn of_profile(profile: &mut Profile) -> Collector {
         let mut collector = Collector::default();
         for (name, value) in profile.members() {
             collector.members.take(name, Some(value), true);
         }
-        collector.columns.take_profile(profile);
         if profile.kind == Kind::Nsys {
             check_recording(profile, &mut collector.found);
         }
+        collector.columns.take_profile(profile);
         collector
+    }
+}
+
+/// Kernels and calls of a profile, looked at where they lie: copies of millions of them would be larger than the profile.
+#[derive(Debug)]
+pub(crate) struct Given {
+    kernels: Kernels,
+    calls: Launches,
+    /// Numbers of device and stream by place of a kernel.
+    places: Vec<(u32, u32)>,
+    /// Numbers of the threads of calls.
+    threads: Vec<u32>,
+}
+
+impl Given {
+    pub(super) fn row_count(&self) -> usize {
+        self.kernels.len()
+    }
+
+    pub(super) fn call_count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// A kernel as the rules see it. Its launch has a negative number: positive ones are those of a profiler, in the order of calls.
+    pub(super) fn row(&self, at: usize) -> Option<Row> {
+        let kernel = self.kernels.get(at)?;
+        let (device, stream) = *self.places.get(self.kernels.place(at)? as usize)?;
+        Some(Row {
+            start: kernel.start,
+            duration: length(kernel.duration),
+            correlation: self.correlation(kernel.launch, at),
+            external: Id::MISSING,
+            name: kernel.name,
+            device,
+            stream,
+            kind: RowKind::Kernel,
+        })
+    }
+
+    /// A call as the rules see it.
+    pub(super) fn call(&self, at: usize) -> Option<Call> {
+        let call = self.calls.get(at)?;
+        Some(Call {
+            start: call.start,
+            duration: length(call.duration),
+            correlation: Id::negative(at as u32),
+            name: call.name,
+            thread: *self.threads.get(self.calls.thread(at)? as usize)?,
+        })
+    }
+
+    /// Of what has no launch, the launch was lost.
+    fn correlation(&self, launch: Option<u32>, row: usize) -> Id {
+        Id::negative(launch.unwrap_or((self.calls.len() + row) as u32))
+    }
+
+    /// Gives the profile back what was taken out of it.
+    pub(super) fn give_back(self, profile: &mut Profile) {
+        (profile.kernels, profile.launches) = (self.kernels, self.calls);
     }
 }
 
@@ -58,73 +127,65 @@ fn check_recording(profile: &Profile, found: &mut Findings) {
 }
 
 impl Columns {
-    fn take_profile(&mut self, profile: &Profile) {
-        let names = self.names.adopt(&profile.names);
-        let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
-        // Most calls query something: rules look at those with work on a device and at some by their names.
-        let has_work = profile.has_work();
-        let matters: Vec<bool> =
-            (0..self.names.len() as u32).map(|name| NameFacts::of(self.names.get(name)).matters()).collect();
-        let matters = |name: NameId| matters.get(name as usize).copied().unwrap_or(false);
-        let kept = profile
-            .launches
-            .iter()
-            .zip(&has_work)
-            .filter(|(launch, has_work)| **has_work || matters(name(launch.name)));
-        self.calls.reserve_exact(kept.count());
-        self.rows.reserve_exact(profile.kernels.len() + profile.copies.len());
-        // Negative numbers: positive ones are those of a profiler, in the order of calls.
-        for ((launch, has_work), number) in profile.launches.iter().zip(has_work).zip(0..) {
+    fn take_profile(&mut self, profile: &mut Profile) {
+        // Nothing had a name so far: names keep their numbers.
+        self.names.adopt(&profile.names);
+        for launch in profile.launches.iter() {
             self.saw(Category::Call, launch.start, launch.start + launch.duration);
-            if !has_work && !matters(name(launch.name)) {
-                continue;
-            }
-            let thread = (self.number(launch.process), self.number(launch.thread));
-            self.calls.push(Call {
-                start: launch.start,
-                duration: length(launch.duration),
-                correlation: Id::negative(number),
-                name: name(launch.name),
-                thread: self.threads.number(thread),
-            });
         }
-        self.has_calls = !profile.launches.is_empty();
-        let kernels = profile.kernels.iter().map(|kernel| {
-            let place = (kernel.device, kernel.stream, kernel.launch);
-            (RowKind::Kernel, kernel.start, kernel.duration, kernel.name, place)
+        self.events += profile.idle.count;
+        self.has_times |= profile.idle.count > 0;
+        self.has_fractions |= profile.idle.has_fractions;
+        self.worked.join(&profile.idle.covered);
+        self.has_calls = !profile.launches.is_empty() || profile.idle.count > 0;
+        for kernel in profile.kernels.iter() {
+            self.saw(Category::Kernel, kernel.start, kernel.start + Picoseconds::from(length(kernel.duration)));
+        }
+        let threads = profile.launches.threads().iter().map(|(process, thread)| {
+            let key = (self.ids.integer(*process), self.ids.integer(*thread));
+            self.threads.number(key)
         });
-        let copies = profile.copies.iter().map(|copy| {
-            let place = (copy.device, copy.stream, copy.launch);
-            (RowKind::Copy, copy.start, copy.duration, copy.name, place)
-        });
-        for (kind, start, duration, of_row, (device, stream, launch)) in kernels.chain(copies) {
-            let (device, stream) = (self.number(device), self.number(stream));
-            let device = self.devices.number(device);
-            // Of what has no launch, the launch was lost.
-            let unknown = || (profile.launches.len() + self.rows.len()) as u32;
+        let threads = threads.collect();
+        let places = profile.kernels.places().map(|place| self.place(place)).collect();
+        let given = Given {
+            kernels: std::mem::take(&mut profile.kernels),
+            calls: std::mem::take(&mut profile.launches),
+            places,
+            threads,
+        };
+        for copy in &profile.copies {
+            let (device, stream) = self.place((copy.device, copy.stream));
             let row = Row {
-                start,
-                duration: length(duration),
-                correlation: Id::negative(launch.unwrap_or_else(unknown)),
+                start: copy.start,
+                duration: length(copy.duration),
+                correlation: given.correlation(copy.launch, given.row_count() + self.rows.len()),
                 external: Id::MISSING,
-                name: name(of_row),
+                name: copy.name,
                 device,
-                stream: self.streams.number((device, stream)),
-                kind,
+                stream,
+                kind: RowKind::Copy,
             };
             self.saw(Category::Kernel, row.start, row.end());
             self.rows.push(row);
         }
+        self.given = Some(Box::new(given));
         for range in &profile.annotations {
             if STEPS.iter().any(|step| profile.names.get(range.name).starts_with(step)) {
                 let process = self.number(range.process.unwrap_or(0));
                 let thread = self.threads.number((process, Id::MISSING));
                 let (start, end) = (range.start, range.start + range.duration);
                 self.saw(Category::Annotation, start, end);
-                self.steps.push(Step { start, end, name: name(range.name), thread });
+                self.steps.push(Step { start, end, name: range.name, thread });
             }
         }
         self.skipped_kernels = profile.skipped;
+    }
+
+    /// Numbers of a device and a stream of it.
+    fn place(&mut self, (device, stream): (i64, i64)) -> (u32, u32) {
+        let (device, stream) = (self.number(device), self.number(stream));
+        let device = self.devices.number(device);
+        (device, self.streams.number((device, stream)))
     }
 
     fn number(&mut self, number: i64) -> Id {

@@ -1,6 +1,7 @@
 //! The events of a profile.
 
 use super::ascend_classes;
+use super::calls::IdleCalls;
 use super::rows::{Kernels, Launches};
 use crate::names::{NameId, Names};
 use crate::time::Picoseconds;
@@ -211,8 +212,10 @@ pub struct Profile {
     pub kernels: Kernels,
     /// Copies and sets, in file order.
     pub copies: Vec<Copy>,
-    /// Calls that put work on a device.
+    /// Calls that put work on a device that is in the profile, and those that are [matter](super::CallName::matters) without.
     pub launches: Launches,
+    /// The other calls.
+    pub idle: IdleCalls,
     /// Operators of the program.
     pub operators: Vec<Operator>,
     /// Ranges on the host.
@@ -270,6 +273,7 @@ impl Profile {
             kernels: Kernels::default(),
             copies: Vec::new(),
             launches: Launches::default(),
+            idle: IdleCalls::default(),
             operators: Vec::new(),
             annotations: Vec::new(),
             devices: Vec::new(),

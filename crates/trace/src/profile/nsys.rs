@@ -1,9 +1,8 @@
 //! Profiles that `nsys export --type sqlite` writes.
 
-use std::cell::Cell;
-
 use rustc_hash::FxHashMap;
 
+use super::calls::Matter;
 use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile};
 use super::rows::Kernels;
 use super::sqlite::{Database, Fields};
@@ -43,13 +42,15 @@ pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
     reader.texts()?;
     reader.devices()?;
     reader.directions()?;
-    reader.calls()?;
+    // Of the calls, those are kept that put something on a device: that is known first.
     reader.kernels()?;
     reader.graphs()?;
     reader.copies()?;
+    reader.calls()?;
+    reader.link();
     reader.annotations()?;
     reader.session()?;
-    if !reader.profile.kernels.is_empty() && reader.profile.launches.is_empty() {
+    if !reader.profile.kernels.is_empty() && reader.profile.launches.is_empty() && reader.profile.idle.count == 0 {
         let note = "no calls of CUDA in it (nsys profile --trace=cuda records them): nobody knows who launched what";
         reader.profile.notes.push(note.to_owned());
     }
@@ -61,7 +62,6 @@ struct Reader<'a> {
     profile: Profile,
     /// Names by their number in the file.
     texts: FxHashMap<i64, NameId>,
-    /// Calls by process, where the device event has one, and correlation id.
     calls: Calls,
     /// Devices by process id and number within the process.
     gpus: FxHashMap<(i64, i64), i64>,
@@ -70,59 +70,60 @@ struct Reader<'a> {
 }
 
 /// Ids of one process that lie together.
-const PAGE: usize = 16;
-/// No call.
-const NO_CALL: u32 = u32::MAX;
+const PAGE: usize = 64;
+/// What is known of an id that no device event and no call has.
+const NOTHING: u32 = u32::MAX;
+/// A device event has the id, and no call so far.
+const WANTED: u32 = u32::MAX - 1;
+/// A call has the id that is not kept.
+const IDLE: u32 = u32::MAX - 2;
 
-/// Calls by process and correlation id. Ids of a process follow each other: a few of them share a page, and the page that was looked at
-/// last is the likely one.
+/// Calls by process, where the device event has one, and correlation id. Ids of a process follow each other: a few of them share a page,
+/// and the page that was looked at last is the likely one.
 #[derive(Default)]
 struct Calls {
     numbers: FxHashMap<PageKey, u32>,
+    /// The number of the call with each id, or what is known instead.
     pages: Vec<[u32; PAGE]>,
-    last: Cell<Option<(PageKey, u32)>>,
+    last: Option<(PageKey, u32)>,
 }
 
 /// A process, and ids of it that share a page.
 type PageKey = (Option<i64>, i64);
 
 impl Calls {
-    fn place(correlation: i64) -> (i64, usize) {
-        (correlation.div_euclid(PAGE as i64), correlation.rem_euclid(PAGE as i64) as usize)
+    /// The place of an id; until all calls are read, it stands for the call.
+    fn place(&mut self, process: Option<i64>, correlation: i64) -> u32 {
+        let key = (process, correlation.div_euclid(PAGE as i64));
+        let page = match self.last {
+            Some((last, page)) if last == key => page,
+            _ => *self.numbers.entry(key).or_insert_with(|| {
+                self.pages.push([NOTHING; PAGE]);
+                self.pages.len() as u32 - 1
+            }),
+        };
+        self.last = Some((key, page));
+        page * PAGE as u32 + correlation.rem_euclid(PAGE as i64) as u32
     }
 
-    fn page(&self, key: PageKey) -> Option<u32> {
-        if let Some((last, number)) = self.last.get()
-            && last == key
-        {
-            return Some(number);
+    fn known(&mut self, place: u32) -> &mut u32 {
+        &mut self.pages[place as usize / PAGE][place as usize % PAGE]
+    }
+
+    /// Notes that a device event has an id.
+    fn want(&mut self, process: Option<i64>, correlation: i64) -> u32 {
+        let place = self.place(process, correlation);
+        let known = self.known(place);
+        if *known == NOTHING {
+            *known = WANTED;
         }
-        let number = *self.numbers.get(&key)?;
-        self.last.set(Some((key, number)));
-        Some(number)
+        place
     }
 
-    /// Whether no call had that id; the first one counts.
-    fn insert(&mut self, process: Option<i64>, correlation: i64, number: u32) -> bool {
-        let (page, at) = Calls::place(correlation);
-        let page = self.page((process, page)).unwrap_or_else(|| {
-            self.pages.push([NO_CALL; PAGE]);
-            let next = self.pages.len() as u32 - 1;
-            self.numbers.insert((process, page), next);
-            next
-        });
-        let known = &mut self.pages[page as usize][at];
-        let is_new = *known == NO_CALL;
-        if is_new {
-            *known = number;
-        }
-        is_new
-    }
-
-    fn get(&self, process: Option<i64>, correlation: i64) -> Option<u32> {
-        let (page, at) = Calls::place(correlation);
-        let page = self.page((process, page))?;
-        Some(self.pages[page as usize][at]).filter(|call| *call != NO_CALL)
+    /// The call at a place.
+    fn get(&self, place: u32) -> Option<u32> {
+        let known = self.pages.get(place as usize / PAGE)?[place as usize % PAGE];
+        (known < IDLE).then_some(known)
     }
 }
 
@@ -132,7 +133,7 @@ struct Common {
     duration: Picoseconds,
     device: i64,
     stream: i64,
-    launch: Option<u32>,
+    /// Process and correlation id.
     correlation: (Option<i64>, i64),
 }
 
@@ -200,50 +201,70 @@ impl Reader<'_> {
         })
     }
 
-    /// Calls are kept by process, and without it for tables of device events that name none; the first one counts.
+    /// Calls are found by process, and without it for tables of device events that name none; the first one counts.
     fn calls(&mut self) -> Result<(), Error> {
         let tables = [KERNELS, COPIES, SETS, GRAPHS];
         let without = tables.iter().any(|table| !self.database.has(table, "globalPid"));
+        let mut matter = Matter::default();
         for table in CALLS {
             let (profile, calls, texts) = (&mut self.profile, &mut self.calls, &self.texts);
             self.database.each(table, &["start", "end", "globalTid", "correlationId", "nameId"], |row| {
                 let (Some((start, duration)), Some(correlation)) = (row.span(0, 1), row.integer(3)) else { return };
                 let thread = row.integer(2).unwrap_or(0);
-                let name = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
-                let number = profile.launches.len() as u32;
-                let mut is_new = false;
-                let keys = [Some((Some(process(thread)), correlation)), without.then_some((None, correlation))];
-                for (process, correlation) in keys.into_iter().flatten() {
-                    is_new |= calls.insert(process, correlation, number);
+                let process = process(thread);
+                let places =
+                    [Some(calls.place(Some(process), correlation)), without.then(|| calls.place(None, correlation))];
+                let mut is_open = |wanted: u32| places.into_iter().flatten().any(|place| *calls.known(place) == wanted);
+                let (is_new, is_wanted) = (is_open(NOTHING), is_open(WANTED));
+                if !is_new && !is_wanted {
+                    return;
                 }
-                if is_new {
-                    profile.launches.push(Launch {
-                        start,
-                        duration,
-                        process: process(thread),
-                        thread,
-                        name,
-                        operator: None,
-                    });
+                let name = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
+                let launch = Launch { start, duration, process, thread, name, operator: None };
+                let number = match is_wanted || matter.has(name, &profile.names) {
+                    true => profile.launches.len() as u32,
+                    false => IDLE,
+                };
+                for place in places.into_iter().flatten() {
+                    let known = calls.known(place);
+                    if matches!(*known, NOTHING | WANTED) {
+                        *known = number;
+                    }
+                }
+                match number {
+                    IDLE => profile.idle.add(&launch),
+                    _ => profile.launches.push(launch),
                 }
             })?;
         }
         Ok(())
     }
 
+    /// Puts calls in place of the ids that device events have.
+    fn link(&mut self) {
+        let calls = std::mem::take(&mut self.calls);
+        self.profile.kernels.relaunch(|place| calls.get(place));
+        for copy in &mut self.profile.copies {
+            copy.launch = copy.launch.and_then(|place| calls.get(place));
+        }
+    }
+
     fn kernels(&mut self) -> Result<(), Error> {
         let (database, mut kernels, mut skipped) = (self.database, Kernels::default(), 0);
         let unnamed = self.profile.names.text("unnamed kernel");
+        let Reader { profile, texts, calls, gpus, .. } = self;
         let known = |id: Option<i64>| {
-            let name = *self.texts.get(&id?)?;
-            (!self.profile.names.get(name).is_empty()).then_some(name)
+            let name = *texts.get(&id?)?;
+            (!profile.names.get(name).is_empty()).then_some(name)
         };
         let columns: Vec<&str> = COMMON.into_iter().chain(["demangledName", "shortName"]).collect();
         database.each(KERNELS, &columns, |row| {
-            let Some(Common { start, duration, device, stream, launch, .. }) = self.common(&row) else {
+            let Some(common) = Common::of(&row, gpus) else {
                 skipped += 1;
                 return;
             };
+            let launch = Some(common.launch(calls));
+            let Common { start, duration, device, stream, .. } = common;
             let name = known(row.integer(6)).or_else(|| known(row.integer(7))).unwrap_or(unnamed);
             kernels.push(Kernel { start, duration, name, device, stream, launch, mark: Mark::Nothing });
         })?;
@@ -266,7 +287,7 @@ impl Reader<'_> {
         }
         let columns: Vec<&str> = COMMON.into_iter().chain(["graphId"]).collect();
         database.each(GRAPHS, &columns, |row| {
-            let common = self.common(&row).filter(|common| common.start != 0 || common.duration != 0);
+            let common = Common::of(&row, &self.gpus).filter(|common| common.start != 0 || common.duration != 0);
             let Some(common) = common else {
                 skipped += 1;
                 return;
@@ -275,7 +296,9 @@ impl Reader<'_> {
                 graphs.push((row.integer(6), common));
             }
         })?;
-        for (graph, Common { start, duration, device, stream, launch, .. }) in graphs {
+        for (graph, common) in graphs {
+            let launch = Some(common.launch(&mut self.calls));
+            let Common { start, duration, device, stream, .. } = common;
             let graph = graph.map_or_else(|| "unknown".to_owned(), |graph| graph.to_string());
             let name = self.profile.names.text(&format!("CUDA graph {graph}"));
             self.profile.kernels.push(Kernel { start, duration, name, device, stream, launch, mark: Mark::Graph });
@@ -288,11 +311,13 @@ impl Reader<'_> {
         for (table, is_set) in [(COPIES, false), (SETS, true)] {
             let (database, mut rows, mut skipped) = (self.database, Vec::new(), 0);
             let columns: Vec<&str> = COMMON.into_iter().chain(["bytes", "copyKind"]).collect();
-            database.each(table, &columns, |row| match self.common(&row) {
+            database.each(table, &columns, |row| match Common::of(&row, &self.gpus) {
                 Some(common) => rows.push((common, row.integer(6), row.integer(7))),
                 None => skipped += 1,
             })?;
-            for (Common { start, duration, device, stream, launch, .. }, bytes, kind) in rows {
+            for (common, bytes, kind) in rows {
+                let launch = Some(common.launch(&mut self.calls));
+                let Common { start, duration, device, stream, .. } = common;
                 let direction = kind.and_then(|kind| self.directions.get(&kind).copied());
                 let name = match is_set {
                     true => "Memset".to_owned(),
@@ -357,21 +382,26 @@ impl Reader<'_> {
             }
         })
     }
+}
 
-    fn common(&self, row: &Fields<'_>) -> Option<Common> {
+impl Common {
+    fn of(row: &Fields<'_>, gpus: &FxHashMap<(i64, i64), i64>) -> Option<Common> {
         let (start, duration) = row.span(0, 1)?;
         let global = row.integer(5);
         let device = row.integer(2).unwrap_or(0);
-        let gpu = global.filter(|_| !self.gpus.is_empty());
-        let gpu = gpu.and_then(|global| self.gpus.get(&(process(global) & 0xFF_FFFF, device)));
-        let correlation = (global.map(process), row.integer(4).unwrap_or(i64::MIN));
+        let gpu = global.filter(|_| !gpus.is_empty());
+        let gpu = gpu.and_then(|global| gpus.get(&(process(global) & 0xFF_FFFF, device)));
         Some(Common {
             start,
             duration,
             device: gpu.copied().unwrap_or(device),
             stream: row.integer(3).unwrap_or(0),
-            launch: self.calls.get(correlation.0, correlation.1),
-            correlation,
+            correlation: (global.map(process), row.integer(4).unwrap_or(i64::MIN)),
         })
+    }
+
+    /// The place of the call that launched it.
+    fn launch(&self, calls: &mut Calls) -> u32 {
+        calls.want(self.correlation.0, self.correlation.1)
     }
 }

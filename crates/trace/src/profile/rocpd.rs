@@ -31,6 +31,7 @@ pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
     reader.regions()?;
     reader.kernels()?;
     reader.copies()?;
+    reader.profile.leave_out_idle_calls();
     Ok(reader.profile)
 }
 

@@ -1,10 +1,9 @@
 //! Kernels and launches of a profile in few bytes each: a database of 1 GB has millions of them.
 
-use rustc_hash::FxHashMap;
-
 use super::model::{Kernel, Launch, Mark};
 use crate::names::NameId;
 use crate::numbering::Numbering;
+use crate::packed::Times;
 use crate::time::Picoseconds;
 
 /// Rows that lie together. Blocks are so large that the system gets each back as soon as it has been gone through.
@@ -12,8 +11,6 @@ const BLOCK: usize = 1 << 21;
 
 /// No number.
 const NONE: u32 = u32::MAX;
-/// A start that is too far from the first one for eight bytes.
-const FAR: i64 = i64::MIN;
 
 /// Rows, of which those that were gone through are given back.
 #[derive(Debug)]
@@ -39,32 +36,9 @@ impl<T> Blocks<T> {
     fn get(&self, at: usize) -> Option<&T> {
         self.0.get(at / BLOCK)?.get(at % BLOCK)
     }
-}
 
-/// Starts by their distance from the first one; those far from it are kept beside.
-#[derive(Debug, Default)]
-struct Starts {
-    first: Option<Picoseconds>,
-    far: FxHashMap<usize, Picoseconds>,
-}
-
-impl Starts {
-    fn packed(&mut self, at: usize, start: Picoseconds) -> i64 {
-        let first = *self.first.get_or_insert(start);
-        match i64::try_from(start - first) {
-            Ok(distance) if distance != FAR => distance,
-            _ => {
-                self.far.insert(at, start);
-                FAR
-            }
-        }
-    }
-
-    fn start(&self, at: usize, packed: i64) -> Picoseconds {
-        match packed {
-            FAR => self.far.get(&at).copied().unwrap_or_default(),
-            distance => self.first.unwrap_or_default() + Picoseconds::from(distance),
-        }
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().flatten()
     }
 }
 
@@ -74,27 +48,29 @@ fn cut(duration: Picoseconds) -> i64 {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(4))]
 struct KernelRow {
     start: i64,
     duration: i64,
     name: NameId,
-    /// Number of its device and stream.
     place: u32,
     launch: u32,
-    mark: Mark,
 }
+
+/// Device and stream of a kernel, and what the profile says of it beside its name: few differ.
+type Place = (i64, i64, Mark);
 
 /// Kernels, in file order.
 #[derive(Debug)]
 pub struct Kernels {
     rows: Blocks<KernelRow>,
-    starts: Starts,
-    places: Numbering<(i64, i64)>,
+    times: Times,
+    places: Numbering<Place>,
 }
 
 impl Default for Kernels {
     fn default() -> Kernels {
-        Kernels { rows: Blocks(Vec::new()), starts: Starts::default(), places: Numbering::default() }
+        Kernels { rows: Blocks(Vec::new()), times: Times::default(), places: Numbering::default() }
     }
 }
 
@@ -102,12 +78,11 @@ impl Kernels {
     /// Puts a kernel behind the others.
     pub fn push(&mut self, kernel: Kernel) {
         self.rows.push(KernelRow {
-            start: self.starts.packed(self.rows.len(), kernel.start),
+            start: self.times.pack_start(kernel.start),
             duration: cut(kernel.duration),
             name: kernel.name,
-            place: self.places.number((kernel.device, kernel.stream)),
+            place: self.places.number((kernel.device, kernel.stream, kernel.mark)),
             launch: kernel.launch.unwrap_or(NONE),
-            mark: kernel.mark,
         });
     }
 
@@ -123,37 +98,55 @@ impl Kernels {
 
     /// The kernel of a number.
     pub fn get(&self, at: usize) -> Option<Kernel> {
-        self.rows.get(at).map(|row| row.kernel(at, &self.starts, &self.places))
+        self.rows.get(at).map(|row| row.kernel(&self.times, &self.places))
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Kernel> + Clone + '_ {
-        self.rows.0.iter().flatten().enumerate().map(|(at, row)| row.kernel(at, &self.starts, &self.places))
+        self.rows.0.iter().flatten().map(|row| row.kernel(&self.times, &self.places))
+    }
+
+    /// Device and stream of kernels, by number of their place.
+    pub fn places(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.places.keys().iter().map(|(device, stream, _)| (*device, *stream))
+    }
+
+    /// The number of the place of a kernel.
+    pub fn place(&self, at: usize) -> Option<u32> {
+        self.rows.get(at).map(|row| row.place)
+    }
+
+    /// Puts other launches in place of those that kernels have.
+    pub(super) fn relaunch(&mut self, launch: impl Fn(u32) -> Option<u32>) {
+        for row in self.rows.iter_mut().filter(|row| row.launch != NONE) {
+            row.launch = launch(row.launch).unwrap_or(NONE);
+        }
     }
 
     /// All of them, given back to the system while they are gone through.
     pub fn into_rows(self) -> impl Iterator<Item = Kernel> {
-        let Kernels { rows, starts, places } = self;
-        rows.0.into_iter().flatten().enumerate().map(move |(at, row)| row.kernel(at, &starts, &places))
+        let Kernels { rows, times, places } = self;
+        rows.0.into_iter().flatten().map(move |row| row.kernel(&times, &places))
     }
 }
 
 impl KernelRow {
-    fn kernel(&self, at: usize, starts: &Starts, places: &Numbering<(i64, i64)>) -> Kernel {
-        let (device, stream) = places.keys()[self.place as usize];
+    fn kernel(&self, times: &Times, places: &Numbering<Place>) -> Kernel {
+        let (device, stream, mark) = places.keys()[self.place as usize];
         Kernel {
-            start: starts.start(at, self.start),
+            start: times.start(self.start),
             duration: self.duration.into(),
             name: self.name,
             device,
             stream,
             launch: (self.launch != NONE).then_some(self.launch),
-            mark: self.mark,
+            mark,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(4))]
 struct LaunchRow {
     start: i64,
     duration: i64,
@@ -167,13 +160,13 @@ struct LaunchRow {
 #[derive(Debug)]
 pub struct Launches {
     rows: Blocks<LaunchRow>,
-    starts: Starts,
+    times: Times,
     threads: Numbering<(i64, i64)>,
 }
 
 impl Default for Launches {
     fn default() -> Launches {
-        Launches { rows: Blocks(Vec::new()), starts: Starts::default(), threads: Numbering::default() }
+        Launches { rows: Blocks(Vec::new()), times: Times::default(), threads: Numbering::default() }
     }
 }
 
@@ -181,7 +174,7 @@ impl Launches {
     /// Puts a call behind the others.
     pub fn push(&mut self, launch: Launch) {
         self.rows.push(LaunchRow {
-            start: self.starts.packed(self.rows.len(), launch.start),
+            start: self.times.pack_start(launch.start),
             duration: cut(launch.duration),
             thread: self.threads.number((launch.process, launch.thread)),
             name: launch.name,
@@ -201,26 +194,36 @@ impl Launches {
 
     /// The call of a number.
     pub fn get(&self, at: usize) -> Option<Launch> {
-        self.rows.get(at).map(|row| row.launch(at, &self.starts, &self.threads))
+        self.rows.get(at).map(|row| row.launch(&self.times, &self.threads))
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Launch> + Clone + '_ {
-        self.rows.0.iter().flatten().enumerate().map(|(at, row)| row.launch(at, &self.starts, &self.threads))
+        self.rows.0.iter().flatten().map(|row| row.launch(&self.times, &self.threads))
+    }
+
+    /// Process and thread of calls, by number of their thread.
+    pub fn threads(&self) -> &[(i64, i64)] {
+        self.threads.keys()
+    }
+
+    /// The number of the thread of a call.
+    pub fn thread(&self, at: usize) -> Option<u32> {
+        self.rows.get(at).map(|row| row.thread)
     }
 
     /// All of them, given back to the system while they are gone through.
     pub fn into_rows(self) -> impl Iterator<Item = Launch> {
-        let Launches { rows, starts, threads } = self;
-        rows.0.into_iter().flatten().enumerate().map(move |(at, row)| row.launch(at, &starts, &threads))
+        let Launches { rows, times, threads } = self;
+        rows.0.into_iter().flatten().map(move |row| row.launch(&times, &threads))
     }
 }
 
 impl LaunchRow {
-    fn launch(&self, at: usize, starts: &Starts, threads: &Numbering<(i64, i64)>) -> Launch {
+    fn launch(&self, times: &Times, threads: &Numbering<(i64, i64)>) -> Launch {
         let (process, thread) = threads.keys()[self.thread as usize];
         Launch {
-            start: starts.start(at, self.start),
+            start: times.start(self.start),
             duration: self.duration.into(),
             process,
             thread,

@@ -64,6 +64,7 @@ pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
             profile.kernels.push(Kernel { start, duration, name, device, stream, launch, mark: Mark::Nothing });
         }
     })?;
+    profile.leave_out_idle_calls();
     Ok(profile)
 }
 

@@ -104,7 +104,7 @@ impl Calls {
                         // No step launched them: they count in the window that they lie in.
                         let mut of_passes: FxHashMap<u32, u32> = FxHashMap::default();
                         for at in kernels {
-                            let pass = window_of(&trace.kernels[*at as usize], compared);
+                            let pass = window_of(trace.kernels.at(*at as usize), compared);
                             let Some(Ok(pass)) = pass.map(|pass| passes.binary_search(&pass)) else { continue };
                             let pass = pass as u32;
                             of_kernels[*at as usize] = *of_passes.entry(pass).or_insert_with(|| {
@@ -147,7 +147,7 @@ impl Calls {
             let shape = trace.calls.of(at).filter(|_| compared.basis == Basis::Whole);
             let shape = shape.and_then(|call| trace.calls.shape_of.get(call as usize).copied());
             let kind = Kind { unit: instance.unit, layer, number: place.number, shape };
-            let kernel = &trace.kernels[at];
+            let kernel = trace.kernels.at(at);
             let time = microseconds(kernel.duration - trace.corrections.wait_of(at as u32));
             let cluster = match rounds.get(instance.sequence as usize) {
                 Some(later) => later.partition_point(|start| *start <= kernel.start) as u32,
@@ -202,7 +202,7 @@ impl Calls {
 }
 
 /// The compared pass in whose window a kernel starts.
-fn window_of(kernel: &Kernel, compared: &Compared<'_>) -> Option<u32> {
+fn window_of(kernel: Kernel, compared: &Compared<'_>) -> Option<u32> {
     let begun =
         compared.windows.partition_point(|window| (window.device, window.start) <= (kernel.device, kernel.start));
     let window = compared.windows[begun.checked_sub(1)?];
@@ -215,7 +215,7 @@ fn later_rounds(sequence: &Sequence, trace: &Trace) -> Vec<Picoseconds> {
     let numbered: Vec<_> = sequence.layers.iter().filter(|layer| layer.number.is_some()).collect();
     let begins = numbered.windows(2).filter(|pair| pair[1].number <= pair[0].number).map(|pair| pair[1]);
     let first = |layer| sequence.kernels[sequence.kernels_of(layer).start] as usize;
-    begins.map(|layer| trace.kernels[first(layer)].start).collect()
+    begins.map(|layer| trace.kernels.at(first(layer)).start).collect()
 }
 
 /// A kernel of an operation.

@@ -9,8 +9,8 @@ use perfdb_model::workload::{AttentionKernel, BatchLengths, PackedAttention};
 
 use super::calls::{CallShape, Calls, Given, NO_CALL};
 use super::passes::Passes;
-use crate::columns::Kernel;
 use crate::names::{NameId, Names};
+use crate::rows::KernelRows;
 
 /// What is known of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub(crate) type LengthsOfPasses = [Option<BatchLengths>];
 /// that none of its layers has a window.
 pub(crate) fn resolve(
     calls: &mut Calls,
-    kernels: &[Kernel],
+    kernels: &KernelRows,
     passes: &Passes,
     lengths: &LengthsOfPasses,
     names: &Names,
@@ -43,7 +43,7 @@ pub(crate) fn resolve(
         if *call == NO_CALL || !is_packed(*call) {
             continue;
         }
-        let name = kernels[at].name;
+        let name = kernels.at(at).name;
         let kernel = *of_names.entry(name).or_insert_with(|| AttentionKernel::of_name(names.get(name)));
         let evidence = found.entry(*call).or_insert_with(|| {
             order.push(*call);

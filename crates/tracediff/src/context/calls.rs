@@ -14,6 +14,7 @@ use crate::columns::{CallArguments, Columns, HostOperator, Kernel, OperatorCall}
 use crate::frames::{Around, frames_at_launches};
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId, Names};
+use crate::rows::KernelRows;
 use perfdb_trace::id_index::IdIndex;
 
 /// No call.
@@ -74,7 +75,7 @@ impl Calls {
 /// Finds the call of every kernel: the innermost one around its launch of which a formula says what it must do, else the one that has
 /// the External id of the kernel or its launch.
 pub(crate) fn find(
-    kernels: &[Kernel],
+    kernels: &KernelRows,
     columns: &Columns,
     launches: &Launches<'_>,
     launch_of: &[u32],
@@ -94,7 +95,7 @@ pub(crate) fn find(
     let by_id =
         IdIndex::last(known.iter().zip(0..).map(|((call, _), at)| (columns.calls[*call as usize].external, at)));
     let mut graphs = GraphLaunches::default();
-    let call_of = |(kernel, launch): (&Kernel, &u32)| {
+    let call_of = |(kernel, launch): (Kernel, &u32)| {
         let launch = (*launch != NO_LAUNCH).then_some(*launch as usize);
         let name = launch.map_or(NO_NAME, |launch| launches.get(launch as u32).name);
         // What stands around the replay of a graph is the work of none of its kernels.
@@ -157,7 +158,7 @@ fn nested(
     used.extend((0..columns.unlinked.len()).map(|at| (count + at) as u32));
     let mut found = vec![NO_CALL; count + columns.unlinked.len()];
     let launch = |number: u32| match (number as usize).checked_sub(count) {
-        Some(at) => (columns.unlinked[at].thread, columns.unlinked[at].start),
+        Some(at) => (columns.unlinked.at(at).thread, columns.unlinked.at(at).start),
         None => launches.place(number),
     };
     for (launch, frame) in frames_at_launches(order.len(), around, launch, used) {
@@ -169,7 +170,7 @@ fn nested(
 impl Calls {
     /// Products whose kernels multiply another type than the operands have: 32-bit numbers that are cut to fewer bits first, or bytes
     /// that are numbers of 8 or 4 bits. Their names say so.
-    fn tell_multiplied_types(&mut self, kernels: &[Kernel], names: &Names) {
+    fn tell_multiplied_types(&mut self, kernels: &KernelRows, names: &Names) {
         let is_matrix = |work: &CallWork| work.unit == Unit::Matrix;
         if !self.shapes.iter().any(|shape| shape.work.as_ref().is_some_and(is_matrix)) {
             return;

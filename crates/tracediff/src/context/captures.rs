@@ -13,6 +13,7 @@ use crate::copies::GpuCopy;
 use crate::frames::{NO_STACK, StackId};
 use crate::names::{NO_NAME, NameId, Names};
 use crate::one_trace::shapes::{self, NO_OPERATOR, Shaped, ShapedRow};
+use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 
 /// What became of the graphs of a trace.
@@ -30,7 +31,7 @@ pub(crate) struct Joined {
 
 /// What is joined: the kernels of a trace with their launches, and what is known of them.
 pub(crate) struct Replays<'a> {
-    pub(crate) kernels: &'a [Kernel],
+    pub(crate) kernels: &'a KernelRows,
     pub(crate) copies: &'a [GpuCopy],
     pub(crate) launches: &'a Launches<'a>,
     /// Beside the kernels.
@@ -174,13 +175,13 @@ struct CapturedStep {
 fn captures(capture: &Columns, capture_names: &Names, names: &Names) -> Vec<Capture> {
     let mut order: Vec<u32> = (0..capture.launches.len() as u32).collect();
     order.sort_by_key(|at| {
-        let launch = &capture.launches[*at as usize];
+        let launch = capture.launches.at(*at as usize);
         (launch.thread, launch.start)
     });
     let mut found = Vec::new();
     let mut open: Option<(u32, Capture)> = None;
     for at in order {
-        let launch = &capture.launches[at as usize];
+        let launch = capture.launches.at(at as usize);
         let name = capture_names.get(launch.name);
         if name.contains("StreamBeginCapture") {
             open = Some((launch.thread, Capture { steps: Vec::new() }));
@@ -332,7 +333,7 @@ fn of_launches(captures: &[Capture], capture: &Columns, with_stacks: bool, names
     let launches = Launches::new(capture);
     let launch_of: Vec<u32> = captures.iter().flat_map(|capture| &capture.steps).map(|step| step.launch).collect();
     let kernel = |launch: &u32| {
-        let launch = &capture.launches[*launch as usize];
+        let launch = capture.launches.at(*launch as usize);
         Kernel {
             start: launch.start,
             duration: 0,
@@ -344,7 +345,7 @@ fn of_launches(captures: &[Capture], capture: &Columns, with_stacks: bool, names
             index: 0,
         }
     };
-    let kernels: Vec<Kernel> = launch_of.iter().map(kernel).collect();
+    let kernels: KernelRows = launch_of.iter().map(kernel).collect();
     let calls = calls::find(&kernels, capture, &launches, &launch_of, names);
     let decision = Decision::ByExternalId;
     let operators = operators::find(&kernels, capture, &launches, &launch_of, decision, with_stacks, names);

@@ -8,6 +8,7 @@ use crate::classify::{COMMUNICATION, Operation, Registry, classify_by_host, clas
 use crate::columns::{Columns, Kernel};
 use crate::device::Platform;
 use crate::names::{NameId, Names};
+use crate::rows::KernelRows;
 use crate::rules::Rules;
 use perfdb_trace::profile::Mark;
 
@@ -54,7 +55,7 @@ pub(crate) struct Classifier<'a> {
 /// Finds the class of every kernel. A name has one class: where it is generic, the operator decides that launches it most
 /// often, the smallest text on ties.
 pub(crate) fn find(
-    kernels: &[Kernel],
+    kernels: &KernelRows,
     operators: &[KernelOperator],
     names: &Names,
     classifier: Classifier<'_>,
@@ -67,7 +68,7 @@ pub(crate) fn find(
 }
 
 fn find_by_name(
-    kernels: &[Kernel],
+    kernels: &KernelRows,
     operators: &[KernelOperator],
     names: &Names,
     classifier: Classifier<'_>,
@@ -99,7 +100,7 @@ fn find_by_name(
         let host = most.map(|(host, _)| names.get(host));
         by_name[name as usize] = ByName::Group(tables.group(name, &classify_by_host(names.get(name), host)));
     }
-    let group_of = |kernel: &Kernel| match by_name[kernel.name as usize] {
+    let group_of = |kernel: Kernel| match by_name[kernel.name as usize] {
         ByName::Group(group) => group,
         // Every kernel was asked about.
         ByName::NotAsked | ByName::AskHost => 0,
@@ -110,7 +111,7 @@ fn find_by_name(
 
 impl Classes {
     /// Classes that the profile itself knows; patterns of the user count before them.
-    fn take_given(&mut self, kernels: &[Kernel], names: &Names, classifier: Classifier<'_>) {
+    fn take_given(&mut self, kernels: &KernelRows, names: &Names, classifier: Classifier<'_>) {
         let Classifier { registry, platform, given, .. } = classifier;
         let mut groups: FxHashMap<(NameId, Mark), Option<u32>> = FxHashMap::default();
         for (at, kernel) in kernels.iter().enumerate() {

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::columns::{Columns, Kernel, Launch};
 use crate::id::Id;
 use crate::names::{NameId, Names};
+use crate::rows::{KernelRows, LaunchRows};
 use crate::time::Picoseconds;
 use perfdb_trace::id_index::IdIndex;
 
@@ -20,16 +21,16 @@ pub(crate) struct Launches<'a> {
 
 impl<'a> Launches<'a> {
     pub(crate) fn new(columns: &'a Columns) -> Launches<'a> {
-        let index = |launches: &'a [Launch]| {
-            IdIndex::first(launches.iter().zip(0..).map(|(launch, at): (&Launch, u32)| (launch.correlation, at)))
+        let index = |launches: &'a LaunchRows| {
+            IdIndex::first(launches.iter().zip(0..).map(|(launch, at)| (launch.correlation, at)))
         };
         Launches { columns, calls: index(&columns.launches), flows: index(&columns.flows) }
     }
 
     /// Number of the launch of each kernel, or [`NO_LAUNCH`]. Kernels of a graph share one and follow each other.
-    pub(crate) fn of_kernels(&self, kernels: &[Kernel]) -> Vec<u32> {
+    pub(crate) fn of_kernels(&self, kernels: &KernelRows) -> Vec<u32> {
         let mut last = (Id::MISSING, NO_LAUNCH);
-        let number = |kernel: &Kernel| {
+        let number = |kernel: Kernel| {
             if last.0 != kernel.correlation {
                 last = (kernel.correlation, self.number(kernel.correlation).unwrap_or(NO_LAUNCH));
             }
@@ -53,7 +54,7 @@ impl<'a> Launches<'a> {
     }
 
     /// The launch with a correlation id.
-    pub(crate) fn with(&self, correlation: Id) -> Option<&'a Launch> {
+    pub(crate) fn with(&self, correlation: Id) -> Option<Launch> {
         self.number(correlation).map(|number| self.get(number))
     }
 
@@ -69,7 +70,7 @@ impl<'a> Launches<'a> {
     }
 
     /// The process that a call was made in.
-    pub(crate) fn process(&self, launch: &Launch) -> Option<Id> {
+    pub(crate) fn process(&self, launch: Launch) -> Option<Id> {
         self.columns.threads.keys().get(launch.thread as usize).map(|(process, _)| *process)
     }
 
@@ -80,10 +81,10 @@ impl<'a> Launches<'a> {
     }
 
     /// Launch of a number.
-    pub(crate) fn get(&self, number: u32) -> &'a Launch {
+    pub(crate) fn get(&self, number: u32) -> Launch {
         let number = number as usize;
         let calls = self.columns.launches.len();
-        if number < calls { &self.columns.launches[number] } else { &self.columns.flows[number - calls] }
+        if number < calls { self.columns.launches.at(number) } else { self.columns.flows.at(number - calls) }
     }
 }
 

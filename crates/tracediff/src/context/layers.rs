@@ -4,7 +4,7 @@ use super::OUTSIDE;
 use super::classes::Classes;
 use super::passes::KernelPass;
 use crate::classify::{ATTENTION, MATRIX_PRODUCTS, STATE_SPACE};
-use crate::columns::Kernel;
+use crate::rows::KernelRows;
 use crate::time_order::TimeOrder;
 use perfdb_trace::numbering::Numbering;
 
@@ -24,7 +24,7 @@ struct Progress {
 }
 
 /// Finds the layer of every kernel.
-pub(crate) fn find(kernels: &[Kernel], order: &TimeOrder, passes: &[KernelPass], classes: &Classes) -> Layers {
+pub(crate) fn find(kernels: &KernelRows, order: &TimeOrder, passes: &[KernelPass], classes: &Classes) -> Layers {
     let is = |wanted: &[&str]| -> Vec<bool> {
         classes.operations.iter().map(|operation| wanted.contains(&operation.as_str())).collect()
     };
@@ -38,7 +38,7 @@ pub(crate) fn find(kernels: &[Kernel], order: &TimeOrder, passes: &[KernelPass],
         if pass == OUTSIDE {
             continue;
         }
-        let instance = instances.number((pass, kernels[at].device)) as usize;
+        let instance = instances.number((pass, kernels.at(at).device)) as usize;
         if instance == progress.len() {
             progress.push(Progress { layer: OUTSIDE, product_since: false });
         }

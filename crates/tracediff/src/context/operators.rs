@@ -5,6 +5,7 @@ use crate::columns::{Columns, HostOperator, Kernel};
 use crate::frames::{Around, Chains, NO_STACK, StackId, Stacks, frames_at_launches};
 use crate::id::Id;
 use crate::names::{NO_NAME, NameId, Names};
+use crate::rows::KernelRows;
 use crate::summary::summary;
 use perfdb_trace::id_index::IdIndex;
 
@@ -45,7 +46,7 @@ pub(crate) enum Decision {
 /// Finds operator and stack of every kernel, of which `launch_of` has the launches; summaries of stacks become names. The stack of
 /// kernels that a graph launched is that of the replay, which stands for none of them.
 pub(crate) fn find(
-    kernels: &[Kernel],
+    kernels: &KernelRows,
     columns: &Columns,
     launches: &Launches<'_>,
     launch_of: &[u32],
@@ -59,7 +60,7 @@ pub(crate) fn find(
     };
     let operators = IdIndex::last(columns.operators.iter().zip(0..).map(|(operator, at)| (operator.external, at)));
     let host_operator = |id| operators.get(id).map(|at| columns.operators[at as usize].name);
-    let operator_of = |(kernel, launch): (&Kernel, &u32)| {
+    let operator_of = |(kernel, launch): (Kernel, &u32)| {
         let found = (*launch != NO_LAUNCH).then_some(*launch);
         let name = match &nested {
             Some(nested) => {

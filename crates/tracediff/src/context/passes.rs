@@ -16,6 +16,7 @@ use crate::copies::GpuCopy;
 use crate::corrections::Corrections;
 use crate::device::CutWindows;
 use crate::id::Id;
+use crate::rows::KernelRows;
 use crate::steps::{Basis, Phase, Steps, Window};
 use crate::time::Picoseconds;
 use perfdb_trace::profile::{RowSteps, StepBasis};
@@ -75,7 +76,7 @@ pub(crate) struct Found {
 
 impl Found {
     /// Takes what a cut trace holds behind its windows out of all passes.
-    pub(crate) fn leave_out(&mut self, kernels: &[Kernel], copies: &[GpuCopy], cut: &[CutWindows]) {
+    pub(crate) fn leave_out(&mut self, kernels: &KernelRows, copies: &[GpuCopy], cut: &[CutWindows]) {
         let is_left_out = |device: u32, start| cut.get(device as usize).is_some_and(|windows| windows.leave_out(start));
         for (kernel, pass) in kernels.iter().zip(&mut self.kernels) {
             if is_left_out(kernel.device, kernel.start) {
@@ -110,9 +111,9 @@ struct Event {
     index: Option<u32>,
 }
 
-impl From<&Kernel> for Event {
-    fn from(kernel: &Kernel) -> Event {
-        let Kernel { start, correlation, device, stream, index, .. } = *kernel;
+impl From<Kernel> for Event {
+    fn from(kernel: Kernel) -> Event {
+        let Kernel { start, correlation, device, stream, index, .. } = kernel;
         Event { start, correlation, device, stream, index: Some(index) }
     }
 }
@@ -128,7 +129,7 @@ impl<'a> PassFinder<'a> {
     /// By annotations whose names match `pattern`, or where there is none, by those that are known to be steps.
     pub(crate) fn new(
         columns: &'a Columns,
-        kernels: &[Kernel],
+        kernels: &KernelRows,
         launches: &'a Launches<'a>,
         pattern: Option<&Regex>,
     ) -> PassFinder<'a> {
@@ -211,7 +212,7 @@ impl<'a> PassFinder<'a> {
     }
 
     /// Pass and phase of every kernel and copy, and the lead.
-    pub(crate) fn find(&self, kernels: &[Kernel], copies: &[GpuCopy]) -> Found {
+    pub(crate) fn find(&self, kernels: &KernelRows, copies: &[GpuCopy]) -> Found {
         if self.steps.windows.is_empty() {
             let all = KernelPass { pass: 0, phase: None };
             let (kernels, copies) = (vec![all; kernels.len()], vec![all; copies.len()]);
@@ -264,7 +265,7 @@ impl<'a> PassFinder<'a> {
     }
 
     /// The step that owns an event with that launch.
-    fn owner_of(&self, event: &Event, launch: Option<&Launch>) -> Option<u32> {
+    fn owner_of(&self, event: &Event, launch: Option<Launch>) -> Option<u32> {
         if let Some(rows) = self.rows {
             return rows.of_kernels.get(event.index? as usize).copied().flatten();
         }
@@ -277,9 +278,9 @@ impl<'a> PassFinder<'a> {
 }
 
 /// From the first to the last row of each step.
-fn steps_of_rows(rows: &RowSteps, kernels: &[Kernel]) -> Steps {
+fn steps_of_rows(rows: &RowSteps, kernels: &KernelRows) -> Steps {
     let mut spans: Vec<Option<(Picoseconds, Picoseconds)>> = vec![None; rows.names.len()];
-    for kernel in kernels {
+    for kernel in kernels.iter() {
         let Some(step) = rows.of_kernels.get(kernel.index as usize).copied().flatten() else { continue };
         let Some(span) = spans.get_mut(step as usize) else { continue };
         let (start, end) = span.unwrap_or((kernel.start, kernel.end()));
@@ -289,7 +290,7 @@ fn steps_of_rows(rows: &RowSteps, kernels: &[Kernel]) -> Steps {
 }
 
 /// Whether at least half of the kernel time starts in steps.
-fn covers_half(steps: &Steps, kernels: &[Kernel]) -> bool {
+fn covers_half(steps: &Steps, kernels: &KernelRows) -> bool {
     let inside = kernels.iter().filter(|kernel| steps.at(None, kernel.start).is_some());
     let inside: Picoseconds = inside.map(|kernel| kernel.duration).sum();
     let all: Picoseconds = kernels.iter().map(|kernel| kernel.duration).sum();

@@ -13,9 +13,9 @@ use serde::Serialize;
 use super::OUTSIDE;
 use super::classes::Classes;
 use super::passes::KernelPass;
-use crate::columns::Kernel;
 use crate::copies::{CopyKind, GpuCopy};
 use crate::family::Family;
+use crate::rows::KernelRows;
 use crate::steps::Phase;
 use crate::structure::facts;
 use crate::time::Picoseconds;
@@ -56,7 +56,7 @@ pub struct FoundPasses {
 
 /// What passes are found in: the kernels of a trace with their classes, and its copies.
 pub(crate) struct Sources<'a> {
-    pub(crate) kernels: &'a [Kernel],
+    pub(crate) kernels: &'a KernelRows,
     pub(crate) copies: &'a [GpuCopy],
     pub(crate) classes: &'a Classes,
     pub(crate) names: &'a crate::names::Names,

@@ -46,11 +46,11 @@ impl Counted {
     }
 
     /// Whether a kernel counts.
-    pub(crate) fn lets(&self, kernel: &Kernel, context: &KernelContext) -> bool {
+    pub(crate) fn lets(&self, kernel: Kernel, context: &KernelContext) -> bool {
         self.phase.lets(context.phase) && self.holds(kernel)
     }
 
-    fn holds(&self, kernel: &Kernel) -> bool {
+    fn holds(&self, kernel: Kernel) -> bool {
         let Some(windows) = &self.windows else { return true };
         let Some(windows) = windows.get(kernel.device as usize) else { return false };
         let at = windows.partition_point(|(start, _)| *start <= kernel.start);

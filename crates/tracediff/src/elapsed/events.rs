@@ -2,18 +2,18 @@
 
 use super::timeline::{Activity, ActivityKind};
 use crate::classify::COLLECTIVES;
-use crate::columns::Kernel;
 use crate::context::classes::Classes;
 use crate::context::launches::Launches;
 use crate::context::passes::KernelPass;
 use crate::copies::GpuCopy;
 use crate::family::Family;
 use crate::names::NO_NAME;
+use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 
 /// Kernels with their passes and classes.
 pub(crate) struct Kernels<'a> {
-    pub(crate) kernels: &'a [Kernel],
+    pub(crate) kernels: &'a KernelRows,
     /// Beside the kernels.
     pub(crate) passes: &'a [KernelPass],
     pub(crate) classes: &'a Classes,
@@ -39,7 +39,7 @@ impl Events<'_> {
     /// Numbers of the events of each device by start; on ties kernels, the lead and copies, each in the order of the file.
     pub(super) fn by_device(&self, devices: usize) -> Vec<Vec<u32>> {
         let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); devices];
-        let kernels = self.kernels.iter().flat_map(|set| set.kernels).map(|kernel| kernel.device);
+        let kernels = self.kernels.iter().flat_map(|set| set.kernels.iter()).map(|kernel| kernel.device);
         for (device, number) in kernels.chain(self.copies.iter().map(|copy| copy.device)).zip(0..) {
             by_device[device as usize].push(number);
         }
@@ -53,7 +53,7 @@ impl Events<'_> {
 
     fn start(&self, number: u32) -> Picoseconds {
         match self.at(number) {
-            (Some(set), at) => self.kernels[set].kernels[at].start,
+            (Some(set), at) => self.kernels[set].kernels.at(at).start,
             (None, at) => self.copies[at].start,
         }
     }
@@ -75,7 +75,7 @@ impl Events<'_> {
         match self.at(number) {
             (Some(set), at) => {
                 let Kernels { kernels, passes, classes } = &self.kernels[set];
-                let kernel = &kernels[at];
+                let kernel = kernels.at(at);
                 Activity {
                     start: kernel.start,
                     end: kernel.end(),

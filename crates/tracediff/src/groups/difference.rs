@@ -112,7 +112,7 @@ fn sums(groups: &Groups, trace: &Trace, side: usize, counted: &Counted) -> Vec<S
             for (kernels, block) in main.chain(sequence.side_blocks.iter().map(|block| (&sequence.side_kernels, block)))
             {
                 let kernel = kernels[block.kernels.start] as usize;
-                if counted.lets(&trace.kernels[kernel], &trace.contexts[kernel])
+                if counted.lets(trace.kernels.at(kernel), &trace.contexts[kernel])
                     && let Some(side) = sides.get_mut(groups.of_kernels[side][kernel] as usize)
                 {
                     side.calls += 1;

@@ -25,7 +25,7 @@ impl Assignment {
                 let names = [0, 1].map(|side| {
                     let mut names: Vec<String> = Vec::new();
                     for kernel in &kernels[side] {
-                        let name = traces[side].name(traces[side].kernels[*kernel as usize].name);
+                        let name = traces[side].name(traces[side].kernels.at(*kernel as usize).name);
                         if names.iter().all(|known| known != name) {
                             names.push(name.to_owned());
                         }

@@ -33,7 +33,7 @@ pub(super) struct Typical {
 /// Blocks as they are compared.
 pub(super) fn items(trace: &Trace, words: &mut Words, kernels: &[u32], blocks: &[Block]) -> Vec<Item> {
     let item = |block: &Block| {
-        let name = trace.name(trace.kernels[kernels[block.kernels.start] as usize].name);
+        let name = trace.name(trace.kernels.at(kernels[block.kernels.start] as usize).name);
         let words = if block.family.is_glue() { words.of(name) } else { Vec::new() };
         Item { family: block.family, time: block.time, words }
     };

@@ -95,17 +95,18 @@ impl Totals {
 fn places(trace: &Trace, phase: PhaseFilter) -> Vec<(Place, u32)> {
     let mut kernels: Vec<u32> =
         (0..trace.kernels.len() as u32).filter(|&at| phase.lets(trace.contexts[at as usize].phase)).collect();
-    kernels.sort_by_key(|&at| trace.kernels[at as usize].start);
+    kernels.sort_by_key(|&at| trace.kernels.at(at as usize).start);
     let mut first_layers: BTreeMap<u32, Picoseconds> = BTreeMap::new();
     for &at in &kernels {
         let context = &trace.contexts[at as usize];
         if context.layer != OUTSIDE {
-            first_layers.entry(context.pass).or_insert(trace.kernels[at as usize].start);
+            first_layers.entry(context.pass).or_insert(trace.kernels.at(at as usize).start);
         }
     }
     let place = |at: u32| {
         let context = &trace.contexts[at as usize];
-        let is_before = first_layers.get(&context.pass).is_none_or(|&first| trace.kernels[at as usize].start < first);
+        let is_before =
+            first_layers.get(&context.pass).is_none_or(|&first| trace.kernels.at(at as usize).start < first);
         let layer = match context.layer {
             OUTSIDE if is_before => 0,
             OUTSIDE => BEHIND,
@@ -124,7 +125,7 @@ fn starts_behind(trace: &Trace, placed: &BTreeMap<Place, [Vec<u32>; 2]>, side: u
     for kernels in placed.values().rev() {
         starts.push(next);
         if let Some(&first) = kernels[side].first() {
-            next = totals.clock(trace.kernels[first as usize].start);
+            next = totals.clock(trace.kernels.at(first as usize).start);
         }
     }
     starts.reverse();
@@ -132,7 +133,7 @@ fn starts_behind(trace: &Trace, placed: &BTreeMap<Place, [Vec<u32>; 2]>, side: u
 }
 
 fn call<'a>(trace: &'a Trace, groups: &Groups, side: usize, kernel: u32, totals: &[Totals; 2]) -> Call<'a> {
-    let (row, context) = (&trace.kernels[kernel as usize], &trace.contexts[kernel as usize]);
+    let (row, context) = (trace.kernels.at(kernel as usize), &trace.contexts[kernel as usize]);
     let group = groups.of_kernels[side][kernel as usize];
     let class = trace.operations[trace.groups[context.group as usize].operation as usize].as_str();
     let [one, other] = [0, 1].map(|side| totals[side].per_pass(group));

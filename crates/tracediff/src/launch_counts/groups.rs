@@ -32,7 +32,7 @@ struct Signature {
 pub(crate) fn large_groups(side: &Side<'_>, min_size: usize) -> Vec<Group> {
     let mut groups: FxHashMap<Id, Vec<u32>> = FxHashMap::default();
     for kernel in &side.by_time {
-        let correlation = side.trace.kernels[*kernel as usize].correlation;
+        let correlation = side.trace.kernels.at(*kernel as usize).correlation;
         if correlation.is_there() {
             groups.entry(correlation).or_default().push(*kernel);
         }
@@ -46,8 +46,9 @@ pub(crate) fn large_groups(side: &Side<'_>, min_size: usize) -> Vec<Group> {
         .into_iter()
         .filter(|(_, kernels)| kernels.len() >= min_size)
         .map(|(correlation, kernels)| {
-            let any =
-                |names: &[bool]| kernels.iter().any(|kernel| names[side.trace.kernels[*kernel as usize].name as usize]);
+            let any = |names: &[bool]| {
+                kernels.iter().any(|kernel| names[side.trace.kernels.at(*kernel as usize).name as usize])
+            };
             // A kernel's number is its place in the file.
             let mut in_file = kernels.clone();
             in_file.sort_unstable();

@@ -109,7 +109,7 @@ fn aligned_layer(layer: usize, legacy: [LegacyTrace<'_>; 2], passes: &[Passes; 2
                 let entry = &mut entries.entry((operation(legacy[side], *kernel), position)).or_default()[side];
                 entry.count += 1;
                 entry.us += us;
-                let name = trace.kernels[*kernel].name;
+                let name = trace.kernels.at(*kernel).name;
                 match entry.names.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, count)) => *count += 1,
                     None => entry.names.push((name, 1)),
@@ -232,7 +232,7 @@ fn fused_operations(trace: &Trace, kernels: &[usize], platform: Platform) -> Vec
     let mut by_name: FxHashMap<NameId, Option<usize>> = FxHashMap::default();
     let mut found: Vec<(String, String, u64)> = Vec::new();
     for kernel in kernels {
-        let name = trace.kernels[*kernel].name;
+        let name = trace.kernels.at(*kernel).name;
         let at = *by_name.entry(name).or_insert_with(|| {
             let text = trace.name(name);
             let operation = classify(text, platform, None, &WAFER_0_1_33).name;

@@ -6,19 +6,19 @@ use rustc_hash::FxHashMap;
 
 use super::times::Doubles;
 use crate::architecture::{Architecture, by_names};
-use crate::columns::Kernel;
 use crate::context::OUTSIDE;
 use crate::context::classes::Group;
 use crate::context::layers::Layers;
 use crate::id::Id;
 use crate::name_marks::name_marks;
 use crate::names::Names;
+use crate::rows::KernelRows;
 
 /// Kernels of a correlation group that may be a layer, at least.
 const SMALLEST_GROUP: usize = 70;
 
 /// 0.1.33: marker kernels open layers through the whole trace; a layer takes whole correlation ids, the last layer wins.
-pub(crate) fn by_markers(kernels: &[Kernel], times: &[Doubles], names: &Names, groups: &[Group]) -> Layers {
+pub(crate) fn by_markers(kernels: &KernelRows, times: &[Doubles], names: &Names, groups: &[Group]) -> Layers {
     let markers: &[&[&str]] = match by_names(groups.iter().map(|group| names.get(group.name))) {
         Architecture::Transformer => &[&["fmha", "attention", "flash"], &["context", "2d", "fmhasm100a"]],
         Architecture::Ssm => &[&["selective_scan", "mamba", "ssd"]],
@@ -47,7 +47,7 @@ pub(crate) fn by_markers(kernels: &[Kernel], times: &[Doubles], names: &Names, g
 }
 
 /// 0.1.35: large correlation groups with attention and matrix product, in order of their ids.
-pub(crate) fn by_groups(kernels: &[Kernel], names: &Names) -> Layers {
+pub(crate) fn by_groups(kernels: &KernelRows, names: &Names) -> Layers {
     let attention = name_marks(names, |name| ["attention", "fmha"].iter().any(|word| name.contains(word)));
     let product =
         name_marks(names, |name| ["cijk_", "nvjet", "wvsplitk", "gemm"].iter().any(|word| name.contains(word)));
@@ -67,7 +67,7 @@ pub(crate) fn by_groups(kernels: &[Kernel], names: &Names) -> Layers {
     of_ids(kernels, &layer_of)
 }
 
-fn of_ids(kernels: &[Kernel], layer_of: &FxHashMap<Id, u32>) -> Layers {
+fn of_ids(kernels: &KernelRows, layer_of: &FxHashMap<Id, u32>) -> Layers {
     let of_kernels =
         kernels.iter().map(|kernel| layer_of.get(&kernel.correlation).copied().unwrap_or(OUTSIDE)).collect();
     Layers { of_kernels, count: layer_of.len() as u64 }

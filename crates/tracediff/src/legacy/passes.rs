@@ -45,7 +45,7 @@ pub(crate) fn passes(LegacyTrace { trace, columns }: LegacyTrace<'_>, filter: Ph
         Platform::Amd => name.contains("attention") && (name.contains("2d") || name.contains("3d")),
         Platform::Ascend | Platform::Nvidia | Platform::Other => name.contains("fmha") || name.contains("attention"),
     });
-    let marks = |kernel: &usize| marks[trace.kernels[*kernel].name as usize];
+    let marks = |kernel: &usize| marks[trace.kernels.at(*kernel).name as usize];
     let passes = groups.into_iter().map(|kernels| layers(&kernels, &marks)).collect();
     Passes { kernels, windows, passes }
 }

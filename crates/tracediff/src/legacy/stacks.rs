@@ -9,6 +9,7 @@ use crate::context::operators::{KernelOperator, Operators};
 use crate::frames::{Chains, NO_STACK, Stacks};
 use crate::id::Id;
 use crate::names::{NameId, Names};
+use crate::rows::KernelRows;
 use crate::summary::GRAPH;
 use perfdb_trace::id_index::IdIndex;
 
@@ -20,7 +21,7 @@ const TOO_OLD_US: f64 = 1e6;
 
 /// Finds operator and stack of every kernel; summaries of stacks become names.
 pub(crate) fn find(
-    kernels: &[Kernel],
+    kernels: &KernelRows,
     columns: &Columns,
     times: &LegacyTimes,
     with_stacks: bool,
@@ -31,7 +32,7 @@ pub(crate) fn find(
     let mut chains = Chains::new(&columns.frames);
     let mut stacks = Stacks::default();
     let mut by_name: FxHashMap<NameId, NameId> = FxHashMap::default();
-    let operator_of = |(kernel, times): (&Kernel, &Doubles)| {
+    let operator_of = |(kernel, times): (Kernel, &Doubles)| {
         if let Some(operator) = operators.get(kernel.external) {
             let operator = columns.operators[operator as usize].name;
             return KernelOperator { operator, has_host_operator: true, ..KernelOperator::NONE };

@@ -67,7 +67,7 @@ pub(crate) fn totals(legacy: LegacyTrace<'_>, filter: PhaseFilter, max_stacks: u
         all.add(us);
         let operation = &mut operations[trace.operation(at) as usize];
         operation.sum.add(us);
-        operation.kernels.entry(trace.kernels[at].name).or_default().add(us);
+        operation.kernels.entry(trace.kernels.at(at).name).or_default().add(us);
         if context.operator != NO_NAME {
             *operation.operators.entry(context.operator).or_default() += 1;
         }

@@ -70,7 +70,7 @@ pub(super) fn calls(trace: &Trace, options: MeasuredOptions) -> impl Iterator<It
     // What stands around the replay of a graph is the work of none of its copies.
     let is_replayed = |at: &usize| trace.replayed.get(*at) == Some(&true);
     let replayed: FxHashSet<Id> =
-        (0..trace.kernels.len()).filter(is_replayed).map(|at| trace.kernels[at].correlation).collect();
+        (0..trace.kernels.len()).filter(is_replayed).map(|at| trace.kernels.at(at).correlation).collect();
     for copy in trace.facts.iter().flat_map(|facts| &facts.shaped.copies) {
         if !replayed.contains(&copy.correlation) {
             owned.entry(Owner::Operator(copy.call)).or_default().push((Work::Copy(copy.kind), copy.duration));
@@ -87,7 +87,7 @@ fn owner(trace: &Trace, at: usize, communicates: bool) -> Owner {
     let operator = of_facts.filter(|operator| *operator != NO_OPERATOR);
     if communicates {
         let message = formula.filter(|call| matches!(shape(*call).given, Given::Message { .. }));
-        let name = || operator.map(|operator| operator_name(trace, operator)).or(Some(trace.kernels[at].name));
+        let name = || operator.map(|operator| operator_name(trace, operator)).or(Some(trace.kernels.at(at).name));
         return message.map_or_else(|| Owner::Nobody(name(), Reason::NoBytes), Owner::Formula);
     }
     if trace.replayed.get(at) == Some(&true) {

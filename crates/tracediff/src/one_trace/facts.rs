@@ -12,6 +12,7 @@ use crate::context::launches::{Launches, NO_LAUNCH};
 use crate::context::passes::{Boundaries, KernelPass, PassFinder};
 use crate::elapsed::timeline::{Timeline, Window};
 use crate::lead::Lead;
+use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 use perfdb_trace::profile::Mark;
 
@@ -66,7 +67,7 @@ pub(crate) struct Facts {
 /// What facts are found from.
 pub(crate) struct Sources<'a> {
     pub(crate) columns: &'a Columns,
-    pub(crate) kernels: &'a [Kernel],
+    pub(crate) kernels: &'a KernelRows,
     pub(crate) passes: &'a [KernelPass],
     pub(crate) classes: &'a Classes,
     pub(crate) lead: &'a Lead,
@@ -121,8 +122,8 @@ fn steps(sources: &Sources<'_>) -> Vec<HostStep> {
 }
 
 fn graphs(sources: &Sources<'_>) -> Picoseconds {
-    let all = sources.kernels.iter().chain(&sources.lead.kernels);
-    all.filter(|kernel| sources.columns.mark_of(kernel) == Mark::Graph).map(|kernel| kernel.duration).sum()
+    let all = sources.kernels.iter().chain(sources.lead.kernels.iter());
+    all.filter(|kernel| sources.columns.mark_of(*kernel) == Mark::Graph).map(|kernel| kernel.duration).sum()
 }
 
 fn first_launches(sources: &Sources<'_>) -> FxHashMap<(u32, u32), Picoseconds> {
@@ -213,13 +214,13 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
     let of_all: Vec<u32> = sources.classes.operations.iter().map(&mut number).collect();
     let communicates: Vec<bool> = names.iter().map(|name| COLLECTIVES.contains(&name.as_str())).collect();
     // Kernels by number, the lead behind the others: they are looked at where they lie.
-    let kernel = |number: u32| -> (&Kernel, u32) {
+    let kernel = |number: u32| -> (Kernel, u32) {
         let number = number as usize;
         let (kernel, classes, of_class, at) = match sources.kernels.get(number) {
             Some(kernel) => (kernel, sources.classes, &of_all, number),
             None => {
                 let at = number - sources.kernels.len();
-                (&sources.lead.kernels[at], sources.lead_classes, &of_lead, at)
+                (sources.lead.kernels.at(at), sources.lead_classes, &of_lead, at)
             }
         };
         (kernel, of_class[classes.groups[classes.of_kernels[at] as usize].operation as usize])
@@ -230,7 +231,7 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
         Span { start: kernel.start, end: kernel.end(), class, communicates }
     };
     let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); sources.timeline.devices.len()];
-    for (kernel, number) in sources.kernels.iter().chain(&sources.lead.kernels).zip(0..) {
+    for (kernel, number) in sources.kernels.iter().chain(sources.lead.kernels.iter()).zip(0..) {
         by_device[kernel.device as usize].push(number);
     }
     let windows = &sources.timeline.windows;

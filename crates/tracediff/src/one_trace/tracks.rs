@@ -87,7 +87,7 @@ type Run = (u32, Picoseconds, Picoseconds);
 fn layers(trace: &Trace, view: &View<'_>) -> BTreeMap<u32, Vec<Slice>> {
     let mut runs: BTreeMap<(u32, usize), Vec<Run>> = BTreeMap::new();
     for at in trace.in_time_order() {
-        let (kernel, layer) = (&trace.kernels[at], trace.contexts[at].layer);
+        let (kernel, layer) = (trace.kernels.at(at), trace.contexts[at].layer);
         let Some(window) = view.of_kernel(at).filter(|_| layer != OUTSIDE) else { continue };
         let runs = runs.entry((kernel.device, window)).or_default();
         // A kernel of another stream may start when the next layer has begun.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perfdb_doctor::Collector;
+use perfdb_doctor::findings_of_profile;
 use perfdb_trace::profile::{Kind, Profile};
 
 use super::{Check, Contents};
@@ -17,8 +17,10 @@ impl Contents {
     pub(super) fn of_profile(path: &Path, mut profile: Profile, every_annotation: bool) -> Contents {
         // A table is checked row by row, with more than is kept of it here. The check comes first: what it needs and what is kept need not
         // be there at one time.
-        let check = || Box::new(Collector::of_profile(&profile).findings(&path.to_string_lossy()));
-        let doctor = if profile.kind == Kind::AscendTable { Check::Pending(None) } else { Check::Done(check()) };
+        let doctor = match profile.kind {
+            Kind::AscendTable => Check::Pending(None),
+            _ => Check::Done(Box::new(findings_of_profile(&mut profile, &path.to_string_lossy()))),
+        };
         let mut columns =
             Columns { skipped_kernels: profile.skipped, written_by: Some(profile.kind), ..Columns::default() };
         columns.take_profile(&mut profile, every_annotation);

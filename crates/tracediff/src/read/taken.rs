@@ -155,7 +155,9 @@ mod tests {
         let (alone, beside) = (read(false), read(true));
         assert_eq!(alone.kernels.len(), 4);
         let rows = |columns: &Columns| {
-            let Columns { kernels, copies, launches, operators, frames, skipped_kernels, .. } = columns;
+            let Columns { copies, operators, frames, skipped_kernels, .. } = columns;
+            let (kernels, launches): (Vec<_>, Vec<_>) =
+                (columns.kernels.iter().collect(), columns.launches.iter().collect());
             format!("{kernels:?} {copies:?} {launches:?} {operators:?} {frames:?} {skipped_kernels}")
         };
         assert_eq!(rows(&alone), rows(&beside));

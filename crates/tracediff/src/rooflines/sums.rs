@@ -72,7 +72,7 @@ impl Sums {
         let mut shapes = vec![Sum::default(); trace.calls.shapes.len()];
         let mut counted = vec![false; trace.calls.shape_of.len()];
         for (at, time) in trace.working_times().enumerate() {
-            if !counts.lets(&trace.kernels[at], &trace.contexts[at]) {
+            if !counts.lets(trace.kernels.at(at), &trace.contexts[at]) {
                 continue;
             }
             sums.all += time;

@@ -3,14 +3,14 @@
 //! A Python frame or an operator that was open meanwhile can hide that. What a program really waits for, it calls: then the innermost
 //! frame is a function that waits. An operator may really take long, unless it launches work and was quick many times before.
 
+use perfdb_trace::coverage::{Coverage, Pause};
 use perfdb_trace::time::Picoseconds;
 use rustc_hash::FxHashMap;
 
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
-use crate::gpu::columns::{Call, Columns, Step};
-use crate::gpu::coverage::{Coverage, Pause};
+use crate::gpu::columns::{Call, Step};
 
 /// Names of functions in which a program waits: for time, other threads, processes, files and networks.
 const WAITS: [&str; 24] = [
@@ -89,17 +89,17 @@ fn innermost<'t>(trace: &'t Prepared, pause: &Pause) -> Option<&'t str> {
 
 /// Whether an operator launches work, and was called many times before without taking a hundredth of the pause.
 fn is_quick(trace: &Prepared, operator: &Step, pause: &Pause) -> bool {
-    let Columns { operators, calls, .. } = &trace.columns;
+    let operators = &trace.columns.operators;
     let before = operators.iter().filter(|other| {
         let is_quick = QUICK * Picoseconds::from(other.duration) <= pause.end - pause.start;
         other.name == operator.name && other.start < operator.start && is_quick
     });
-    let launches = |call: &&Call| {
+    let launches = |call: &Call| {
         let start = call.start;
         let inside = call.thread == operator.thread && (operator.start..=operator.end).contains(&start);
         inside && trace.name(call.name).to_lowercase().contains("launch")
     };
-    before.count() >= QUICK_CALLS && calls.iter().any(|call| launches(&call))
+    before.count() >= QUICK_CALLS && trace.columns.calls().any(|call| launches(&call))
 }
 
 /// Whether a frame such as `<built-in method sleep of ...>` or `threading.py(302): wait` is a function that waits.

@@ -17,9 +17,8 @@ const SHORTEST: Picoseconds = 5_000 * MICROSECOND;
 const OF_SPAN: Picoseconds = 20;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
-    let rows = trace.rows();
     let mut order = trace.by_start().peekable();
-    let (Some(first), Some(end)) = (order.peek(), rows.iter().map(|row| row.end()).max()) else { return };
+    let (Some(first), Some(end)) = (order.peek(), trace.rows().map(|row| row.end()).max()) else { return };
     let span = end - trace.row(*first).start;
     let mut known = FxHashSet::default();
     let mut busy_until = trace.row(*first).start;
@@ -40,7 +39,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     // The one that the profiler names, else the innermost around the call, in whatever order the file has them.
     let around = |operator: &Operator| {
         let is_named = row.external.is_there() && operator.external == row.external;
-        let holds = |launch: &Call| {
+        let holds = |launch: Call| {
             launch.thread == operator.thread && (operator.start..=operator.end()).contains(&{ launch.start })
         };
         (is_named || launch.is_some_and(holds))

@@ -26,7 +26,7 @@ fn equal_rows(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
 /// An ordinary launch runs one kernel; two of one name and stream are one too many.
 fn launched_twice(trace: &Prepared, found: &mut Findings) {
     // Nearly all launches run one kernel: only the others are looked at.
-    let mut several = vec![false; trace.columns.calls.len()];
+    let mut several = vec![false; trace.columns.call_count()];
     let mut runs = several.clone();
     for launch in trace.kernels.iter().filter_map(|at| trace.launch_index(*at)) {
         let runs = &mut runs[launch as usize];

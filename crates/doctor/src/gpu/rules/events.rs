@@ -74,8 +74,8 @@ fn why_no_kernels(trace: &Prepared) -> &'static str {
     if columns.skipped_kernels > 0 {
         return "none of its kernel events can be used";
     }
-    let launches = columns.calls.iter().any(|call| trace.facts(call.name).launch);
-    match (columns.rows.is_empty(), !columns.has_calls, columns.operators.is_empty()) {
+    let launches = columns.calls().any(|call| trace.facts(call.name).launch);
+    match (columns.row_count() == 0, !columns.has_calls, columns.operators.is_empty()) {
         (false, _, _) => "only copies ran on the device",
         (true, false, _) if launches => {
             "the host launched kernels, but the profiler recorded no activity of the device (ProfilerActivity.CUDA, CUPTI or its permissions)"

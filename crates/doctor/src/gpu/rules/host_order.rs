@@ -8,19 +8,19 @@ use crate::gpu::Prepared;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     // Runtimes that launch nothing that the profiler sees number their calls as they like.
-    if trace.rows().is_empty() {
+    if trace.rows().len() == 0 {
         return;
     }
-    let calls = &trace.columns.calls;
-    let number = |at: &u32| calls[*at as usize].correlation.number().unwrap_or_default();
-    let mut order: Vec<u32> = (0..calls.len() as u32).filter(|at| number(at) > 0).collect();
-    order.sort_unstable_by_key(|at| (calls[*at as usize].thread, number(at), *at));
+    let calls = &trace.columns;
+    let number = |at: &u32| calls.call(*at as usize).correlation.number().unwrap_or_default();
+    let mut order: Vec<u32> = (0..calls.call_count() as u32).filter(|at| number(at) > 0).collect();
+    order.sort_unstable_by_key(|at| (calls.call(*at as usize).thread, number(at), *at));
     let (mut early, mut worst) = (0_u64, 0);
     let mut first = None;
-    for thread in order.chunk_by(|a, b| calls[*a as usize].thread == calls[*b as usize].thread) {
+    for thread in order.chunk_by(|a, b| calls.call(*a as usize).thread == calls.call(*b as usize).thread) {
         let mut latest = Picoseconds::MIN;
         for at in thread {
-            let start = calls[*at as usize].start;
+            let start = calls.call(*at as usize).start;
             if start < latest.saturating_sub(trace.tolerance) {
                 early += 1;
                 worst = worst.max(latest - start);

@@ -22,7 +22,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let (mut launched, mut early, mut soon, mut time) = (0_usize, 0_usize, 0_usize, 0);
     let mut worst = (0, None);
     let mut least: Option<Picoseconds> = None;
-    for (at, row) in trace.rows().iter().enumerate() {
+    for (at, row) in trace.rows().enumerate() {
         let Some(launch) = trace.launch(at as u32) else { continue };
         let latency = row.start - launch.start;
         launched += 1;

@@ -55,7 +55,7 @@ struct Launch {
 
 impl Launch {
     fn start(&self, trace: &Prepared) -> Picoseconds {
-        trace.columns.calls[self.call as usize].start
+        trace.columns.call(self.call as usize).start
     }
 }
 
@@ -63,7 +63,7 @@ impl Launch {
 fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
     let columns = &trace.columns;
     // By the first call with a correlation: whether a row has it.
-    let mut there = vec![false; columns.calls.len()];
+    let mut there = vec![false; columns.call_count()];
     let skipped = columns.skipped_correlations.iter().filter_map(|correlation| trace.call_with(*correlation));
     for call in (0..trace.rows().len() as u32).filter_map(|at| trace.launch_index(at)).chain(skipped) {
         there[call as usize] = true;
@@ -76,7 +76,7 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
     };
     let mut in_captures = 0;
     let mut launches = Vec::new();
-    for (call, number) in columns.calls.iter().zip(0..) {
+    for (call, number) in columns.calls().zip(0..) {
         if !call.correlation.is_there() || !trace.facts(call.name).launch {
             continue;
         }
@@ -87,7 +87,7 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
             launches.push(Launch { call: number, lost });
         }
     }
-    let start = |launch: &Launch| columns.calls[launch.call as usize].start;
+    let start = |launch: &Launch| columns.call(launch.call as usize).start;
     if !launches.is_sorted_by_key(start) {
         launches.sort_by_key(start);
     }
@@ -97,7 +97,7 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
 /// Thread, begin and end of the captures of graphs.
 fn captures(trace: &Prepared) -> Vec<(u32, Picoseconds, Picoseconds)> {
     let mut marks: Vec<(u32, Picoseconds, bool)> = Vec::new();
-    for call in &trace.columns.calls {
+    for call in trace.columns.calls() {
         let facts = trace.facts(call.name);
         if facts.begins_capture || facts.ends_capture {
             marks.push((call.thread, call.start, facts.begins_capture));
@@ -135,7 +135,7 @@ fn runs(trace: &Prepared, all: &[Launch], whole: &[Launch], found: &mut Findings
         }
         single += run.len();
         for launch in run {
-            let count = calls.entry(trace.name(trace.columns.calls[launch.call as usize].name)).or_insert(0.into());
+            let count = calls.entry(trace.name(trace.columns.call(launch.call as usize).name)).or_insert(0.into());
             *count = (count.as_u64().unwrap_or_default() + 1).into();
         }
     }

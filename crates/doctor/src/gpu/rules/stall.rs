@@ -16,7 +16,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let latency = |at: u32| trace.launch(at).map(|launch| trace.row(at).start - launch.start);
     // Asked for the few stalls that are long enough.
     let least_from = |place: usize| trace.by_start().skip(place).filter_map(latency).min();
-    let (Some(first), Some(end)) = (trace.by_start().next(), rows.iter().map(|row| row.end()).max()) else { return };
+    let (Some(first), Some(end)) = (trace.by_start().next(), rows.clone().map(|row| row.end()).max()) else { return };
     let span = end - trace.row(first).start;
     let mut busy_until = Picoseconds::MIN;
     let mut least_before = Picoseconds::MAX;

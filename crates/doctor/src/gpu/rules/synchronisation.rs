@@ -10,9 +10,9 @@ use crate::gpu::Prepared;
 const LATE: Picoseconds = 25 * MICROSECOND;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
-    let calls = &trace.columns.calls;
-    let mut synchronisations: Vec<(u32, Picoseconds, Picoseconds)> = calls
-        .iter()
+    let mut synchronisations: Vec<(u32, Picoseconds, Picoseconds)> = trace
+        .columns
+        .calls()
         .filter(|call| trace.facts(call.name).waits)
         .map(|call| (call.thread, call.start, call.end()))
         .collect();

@@ -55,7 +55,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 /// Median length of the launch calls that launch no graph.
 fn median_launch(trace: &Prepared) -> Option<Picoseconds> {
     let mut lengths: Vec<i64> = Vec::new();
-    for call in &trace.columns.calls {
+    for call in trace.columns.calls() {
         let facts = trace.facts(call.name);
         if facts.launch && !facts.graph && call.duration > 0 {
             lengths.push(call.duration);

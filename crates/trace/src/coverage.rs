@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use perfdb_trace::time::{MICROSECOND, Picoseconds};
+use crate::time::{MICROSECOND, Picoseconds};
 
 /// Shorter pauses are ignored: one second.
-pub(crate) const PAUSE: Picoseconds = 1_000_000 * MICROSECOND;
+pub const PAUSE: Picoseconds = 1_000_000 * MICROSECOND;
 
 /// Stretches of time with pauses of at least [`PAUSE`] between them, in order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Coverage {
+pub struct Coverage {
     stretches: Vec<(Picoseconds, Picoseconds)>,
     last: usize,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Coverage {
 impl Coverage {
     /// Adds the time from `start` to `end`.
     #[inline]
-    pub(crate) fn add(&mut self, start: Picoseconds, end: Picoseconds) {
+    pub fn add(&mut self, start: Picoseconds, end: Picoseconds) {
         let is_last = self.last + 1 == self.stretches.len();
         if let Some((from, to)) = self.stretches.get_mut(self.last)
             && *from <= start
@@ -48,14 +48,14 @@ impl Coverage {
     }
 
     /// Adds all of another one.
-    pub(crate) fn join(&mut self, other: &Coverage) {
+    pub fn join(&mut self, other: &Coverage) {
         for (start, end) in &other.stretches {
             self.add(*start, *end);
         }
     }
 
     /// The longest pause, the first of equal ones.
-    pub(crate) fn longest_pause(&self) -> Option<Pause> {
+    pub fn longest_pause(&self) -> Option<Pause> {
         let pauses = self.stretches.windows(2).map(|pair| (pair[0].1, pair[1].0));
         let (start, end) = pauses.max_by_key(|(start, end)| (end - start, Reverse(*start)))?;
         let whole = self.stretches.last()?.1 - self.stretches.first()?.0;
@@ -65,11 +65,13 @@ impl Coverage {
 
 /// Time in which nothing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pause {
-    pub(crate) start: Picoseconds,
-    pub(crate) end: Picoseconds,
+pub struct Pause {
+    /// Where it begins.
+    pub start: Picoseconds,
+    /// Where it ends.
+    pub end: Picoseconds,
     /// The time from first to last without it.
-    pub(crate) rest: Picoseconds,
+    pub rest: Picoseconds,
 }
 
 #[cfg(test)]

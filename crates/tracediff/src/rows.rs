@@ -1,0 +1,293 @@
+//! Kernels and launches of a trace in few bytes each: traces have millions of both, and all of them are held at one time.
+
+use perfdb_trace::packed::{Ids, Times};
+
+use crate::columns::{Kernel, Launch};
+use crate::id::Id;
+use crate::names::NameId;
+
+/// Kernels, by number.
+#[derive(Debug, Default)]
+pub(crate) struct KernelRows {
+    rows: Vec<KernelRow>,
+    times: Times,
+    ids: Ids,
+    /// External ids; empty where no kernel has one.
+    externals: Vec<u32>,
+    /// Places in the file; empty where they are the numbers.
+    indexes: Vec<u32>,
+    /// The device of each stream.
+    devices: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(4))]
+struct KernelRow {
+    start: i64,
+    duration: i64,
+    correlation: u32,
+    name: NameId,
+    stream: u32,
+}
+
+impl KernelRows {
+    /// Makes room for as many more.
+    pub(crate) fn reserve_exact(&mut self, count: usize) {
+        self.rows.reserve_exact(count);
+    }
+
+    /// Puts a kernel behind the others.
+    #[inline]
+    pub(crate) fn push(&mut self, kernel: Kernel) {
+        let at = self.rows.len();
+        if kernel.external.is_there() && self.externals.is_empty() {
+            let missing = self.ids.pack(Id::MISSING);
+            self.externals = vec![missing; at];
+        }
+        if kernel.external.is_there() || !self.externals.is_empty() {
+            self.externals.push(self.ids.pack(kernel.external));
+        }
+        if kernel.index as usize != at && self.indexes.is_empty() {
+            self.indexes = (0..at as u32).collect();
+        }
+        if kernel.index as usize != at || !self.indexes.is_empty() {
+            self.indexes.push(kernel.index);
+        }
+        let stream = kernel.stream as usize;
+        if stream >= self.devices.len() {
+            self.devices.resize(stream + 1, 0);
+        }
+        self.devices[stream] = kernel.device;
+        self.rows.push(KernelRow {
+            start: self.times.pack_start(kernel.start),
+            duration: self.times.pack_duration(kernel.duration),
+            correlation: self.ids.pack(kernel.correlation),
+            name: kernel.name,
+            stream: kernel.stream,
+        });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The kernel of a number that there is.
+    #[inline]
+    pub(crate) fn at(&self, at: usize) -> Kernel {
+        self.kernel(at, &self.rows[at])
+    }
+
+    /// The kernel of a number.
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<Kernel> {
+        self.rows.get(at).map(|row| self.kernel(at, row))
+    }
+
+    /// All of them, by number.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Kernel> + DoubleEndedIterator + Clone + '_ {
+        self.rows.iter().enumerate().map(|(at, row)| self.kernel(at, row))
+    }
+
+    /// Puts other times in place of those of a kernel.
+    pub(crate) fn set_times(&mut self, at: usize, kernel: &Kernel) {
+        let row = &mut self.rows[at];
+        row.start = self.times.pack_start(kernel.start);
+        row.duration = self.times.pack_duration(kernel.duration);
+    }
+
+    /// Keeps the kernels whose numbers are wanted. The others move up in their place: a second list of all would be too much.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(usize) -> bool) {
+        let count = self.rows.len();
+        if self.indexes.is_empty() {
+            self.indexes = (0..count as u32).collect();
+        }
+        let mut left = 0;
+        for at in 0..count {
+            if !is_kept(at) {
+                continue;
+            }
+            self.rows[left] = self.rows[at];
+            self.indexes[left] = self.indexes[at];
+            if let Some(external) = self.externals.get(at).copied() {
+                self.externals[left] = external;
+            }
+            left += 1;
+        }
+        self.rows.truncate(left);
+        self.indexes.truncate(left);
+        self.externals.truncate(left);
+    }
+
+    /// Replaces ids of a table, one for one.
+    pub(crate) fn rename_ids(&mut self, rename: impl FnMut(Id) -> Id) {
+        self.ids.rename(rename);
+    }
+
+    #[inline]
+    fn kernel(&self, at: usize, row: &KernelRow) -> Kernel {
+        let index = if self.indexes.is_empty() { at as u32 } else { self.indexes[at] };
+        let external = if self.externals.is_empty() { Id::MISSING } else { self.ids.id(self.externals[at]) };
+        Kernel {
+            start: self.times.start(row.start),
+            duration: self.times.duration(row.duration),
+            correlation: self.ids.id(row.correlation),
+            external,
+            name: row.name,
+            device: self.devices[row.stream as usize],
+            stream: row.stream,
+            index,
+        }
+    }
+}
+
+impl FromIterator<Kernel> for KernelRows {
+    fn from_iter<T: IntoIterator<Item = Kernel>>(kernels: T) -> KernelRows {
+        let mut rows = KernelRows::default();
+        kernels.into_iter().for_each(|kernel| rows.push(kernel));
+        rows
+    }
+}
+
+/// Launches, by number.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchRows {
+    rows: Vec<LaunchRow>,
+    times: Times,
+    ids: Ids,
+    /// External ids; empty where no launch has one.
+    externals: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(4))]
+struct LaunchRow {
+    start: i64,
+    duration: i64,
+    correlation: u32,
+    name: NameId,
+    thread: u32,
+}
+
+impl LaunchRows {
+    /// Makes room for as many more.
+    pub(crate) fn reserve_exact(&mut self, count: usize) {
+        self.rows.reserve_exact(count);
+    }
+
+    /// Puts a launch behind the others.
+    #[inline]
+    pub(crate) fn push(&mut self, launch: Launch) {
+        if launch.external.is_there() && self.externals.is_empty() {
+            let missing = self.ids.pack(Id::MISSING);
+            self.externals = vec![missing; self.rows.len()];
+        }
+        if launch.external.is_there() || !self.externals.is_empty() {
+            self.externals.push(self.ids.pack(launch.external));
+        }
+        self.rows.push(LaunchRow {
+            start: self.times.pack_start(launch.start),
+            duration: self.times.pack_duration(launch.duration),
+            correlation: self.ids.pack(launch.correlation),
+            name: launch.name,
+            thread: launch.thread,
+        });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The launch of a number that there is.
+    #[inline]
+    pub(crate) fn at(&self, at: usize) -> Launch {
+        self.launch(at, &self.rows[at])
+    }
+
+    /// The last one.
+    #[inline]
+    pub(crate) fn last(&self) -> Option<Launch> {
+        self.rows.last().map(|row| self.launch(self.rows.len() - 1, row))
+    }
+
+    /// All of them, by number.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Launch> + Clone + '_ {
+        self.rows.iter().enumerate().map(|(at, row)| self.launch(at, row))
+    }
+
+    /// Replaces ids of a table, one for one.
+    pub(crate) fn rename_ids(&mut self, rename: impl FnMut(Id) -> Id) {
+        self.ids.rename(rename);
+    }
+
+    #[inline]
+    fn launch(&self, at: usize, row: &LaunchRow) -> Launch {
+        let external = if self.externals.is_empty() { Id::MISSING } else { self.ids.id(self.externals[at]) };
+        Launch {
+            start: self.times.start(row.start),
+            duration: self.times.duration(row.duration),
+            correlation: self.ids.id(row.correlation),
+            external,
+            name: row.name,
+            thread: row.thread,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(start: i128, external: Id, index: u32) -> Kernel {
+        let stream = index % 3;
+        Kernel {
+            start,
+            duration: 7,
+            correlation: Id::of(index),
+            external,
+            name: index,
+            device: stream / 2,
+            stream,
+            index,
+        }
+    }
+
+    #[test]
+    fn kernels_come_back_as_they_were() {
+        // In a profile nothing has an external id and all is a kernel; in a trace some is.
+        let far = 1_600_000_000_000_000_000_000;
+        let profile = [kernel(5, Id::MISSING, 0), kernel(far, Id::MISSING, 1), kernel(4, Id::MISSING, 2)];
+        let trace = [kernel(5, Id::MISSING, 0), kernel(4, Id::negative(3), 4), kernel(9, Id::MISSING, 5)];
+        for kernels in [profile, trace] {
+            let mut rows: KernelRows = kernels.into_iter().collect();
+            assert!(rows.iter().eq(kernels));
+            assert_eq!((rows.len(), rows.get(2), rows.get(3)), (3, Some(kernels[2]), None));
+            rows.set_times(1, &Kernel { start: far + 1, duration: far, ..kernels[1] });
+            assert_eq!(rows.at(1), Kernel { start: far + 1, duration: far, ..kernels[1] });
+            rows.retain(|at| at != 1);
+            assert!(rows.iter().eq([kernels[0], kernels[2]]));
+        }
+    }
+
+    #[test]
+    fn launches_come_back_as_they_were() {
+        let launch = |at: u32, external| Launch {
+            start: (3 * at).into(),
+            duration: 2,
+            correlation: Id::of(at),
+            external,
+            name: at,
+            thread: 1,
+        };
+        let launches = [launch(8, Id::MISSING), launch(2, Id::of(4)), launch(3, Id::MISSING)];
+        let mut rows = LaunchRows::default();
+        launches.into_iter().for_each(|launch| rows.push(launch));
+        assert!(rows.iter().eq(launches));
+        assert_eq!((rows.len(), rows.at(1), rows.last()), (3, launches[1], Some(launches[2])));
+    }
+}
