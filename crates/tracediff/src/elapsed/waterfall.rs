@@ -195,15 +195,17 @@ fn verdict(rows: &[WaterfallRow], means: [f64; 2], headline: &Headline) -> Strin
     let percent = 100.0 * difference.abs() / first;
     let mut text = if first <= 0.0 {
         format!("trace 1 has no elapsed time{per}")
-    } else if percent < 100.0 * THRESHOLD {
+    } else if percent < 100.0 * THRESHOLD && is_clear && headline.second_is_slower().is_none() {
         format!("both take the same time{per} within 1 % ({difference:+.3} ms{figures})")
     } else {
-        let word = if difference > 0.0 { "more" } else { "less" };
+        let word = match difference {
+            _ if percent < 0.05 => "as much".to_owned(),
+            difference if difference > 0.0 => format!("{percent:.1} % more"),
+            _ => format!("{percent:.1} % less"),
+        };
         match is_clear {
-            true => format!("trace 2 takes {percent:.1} % {word} time{per} ({difference:+.3} ms{figures})"),
-            false => {
-                format!("trace 2: {percent:.1} % {word} time{per} ({difference:+.3} ms{figures}) {}", headline.doubt())
-            }
+            true => format!("trace 2 takes {word} time{per} ({difference:+.3} ms{figures})"),
+            false => format!("trace 2: {word} time{per} ({difference:+.3} ms{figures}) {}", headline.doubt()),
         }
     };
     if !reasons.is_empty() {
