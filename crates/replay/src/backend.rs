@@ -67,7 +67,7 @@ impl std::fmt::Display for Backend {
 
 /// A word that names no backend.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no backend; choose native, torch-cpu, torch-cuda or npu")]
+#[error("{0:?} is not a backend; choose native, torch-cpu, torch-cuda or npu")]
 pub struct UnknownBackend(String);
 
 impl FromStr for Backend {

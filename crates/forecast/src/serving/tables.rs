@@ -136,6 +136,16 @@ pub struct Tables {
     refused: BTreeSet<String>,
 }
 
+/// What is wrong with a folder that is not `SYSTEM/FRAMEWORK/VERSION`; `name` has its name, that of the folder above, and so on.
+fn not_of_a_version(name: impl Fn(usize) -> String) -> String {
+    let form = "a forecast needs SYSTEM/FRAMEWORK/VERSION, such as h100_sxm/vllm/0.19.0";
+    match [0, 1].map(|at| Device::recognise(&name(at)).is_some()) {
+        [true, _] => format!("{form}; this is a system: name a framework and a version below it"),
+        [_, true] => format!("{form}; this is a framework: name a version below it"),
+        _ => format!("{form}, and {:?} is not a device that is known", name(2)),
+    }
+}
+
 impl Tables {
     /// Opens a database `SYSTEM/FRAMEWORK/VERSION`; its neighbours are other versions.
     ///
@@ -150,6 +160,9 @@ impl Tables {
             let folder = database.ancestors().nth(at).and_then(Path::file_name);
             folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
         };
+        if Device::recognise(&name(2)).is_none() {
+            return Err(Error::Malformed { reason: not_of_a_version(name), path: database.clone() });
+        }
         let root = database.ancestors().nth(3).unwrap_or(Path::new("/"));
         Tables::of(root, &name(2), &name(1), Some(&name(0)))
     }
@@ -162,7 +175,8 @@ impl Tables {
         let folder = root.join(system).join(framework);
         let refuse = |reason: String| Error::Malformed { path: folder.clone(), reason };
         let Some(device) = Device::recognise(system) else {
-            let reason = format!("the system {system} is not a device whose limits are known");
+            let reason =
+                format!("{system:?} is not a device that is known; the system's folder is named after one: h100_sxm");
             return Err(refuse(reason));
         };
         let versions = versions::ordered(&folder, version)?;

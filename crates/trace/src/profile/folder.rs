@@ -14,13 +14,14 @@ const SHOWN: usize = 5;
 type NamedKind = (&'static str, fn(&str) -> bool);
 
 /// What is looked for, best first: a timeline has launches and steps, a table has none.
-const WANTED: [NamedKind; 6] = [
+const WANTED: [NamedKind; 7] = [
     ("trace_view.json", |name| name == "trace_view.json"),
     ("kernel_details.csv", |name| name == "kernel_details.csv"),
     ("op_summary*.csv", |name| name.starts_with("op_summary") && name.ends_with(".csv")),
     ("*.sqlite", |name| name.ends_with(".sqlite")),
     ("*.rpd", |name| name.ends_with(".rpd")),
     ("*.pt.trace.json", |name| name.ends_with(".pt.trace.json") || name.ends_with(".pt.trace.json.gz")),
+    ("*.json", |name| name.ends_with(".json") || name.ends_with(".json.gz")),
 ];
 
 /// The profile of a folder of Ascend's profiler (`…_ascend_pt`), of nsys, or of the PyTorch profiler.
@@ -41,7 +42,12 @@ pub fn file_in(folder: &Path) -> Result<PathBuf, Error> {
                 let inside = |path: &&&PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
                 let names: Vec<String> = several.iter().take(SHOWN).map(|path| inside(&path)).collect();
                 let more = if several.len() > SHOWN { ", …" } else { "" };
-                return refused(format!("holds {} profiles, name one: {}{more}", several.len(), names.join(", ")));
+                let count = several.len();
+                let many = match several.iter().all(|path| name_of(path).contains(".json")) {
+                    true => "; compare-traces --before and --after take folders of runs, --ranks one of ranks",
+                    false => "",
+                };
+                return refused(format!("holds {count} profiles, name one: {}{more}{many}", names.join(", ")));
             }
         }
     }

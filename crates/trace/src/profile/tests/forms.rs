@@ -46,6 +46,9 @@ fn a_folder_gives_its_best_file() {
     let found = || file_in(folder.path()).map(|path| path.strip_prefix(folder.path()).expect("inside").to_owned());
     let error = || found().expect_err("refused").to_string();
     assert!(error().contains("a folder without a profile: looked for trace_view.json"), "{}", error());
+    put(folder.path(), "h100.json.gz");
+    assert_eq!(found().expect("a file"), Path::new("h100.json.gz"));
+    std::fs::remove_file(folder.path().join("h100.json.gz")).expect("removes");
     put(folder.path(), "run.nsys-rep");
     assert!(error().contains("nsys export --type sqlite"), "{}", error());
     put(folder.path(), "run.sqlite");
