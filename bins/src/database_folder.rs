@@ -58,7 +58,8 @@ fn refusal(directory: &Path, reason: &str) -> Failure {
     Failure::lines(vec![format!("{}: not a database: {reason}{}", shown(directory), hint_of_others(directory))])
 }
 
-fn hint_of_others(directory: &Path) -> String {
+/// The databases below a folder that is none; nothing where there are none.
+pub(crate) fn hint_of_others(directory: &Path) -> String {
     let below = databases_below(directory);
     let named: Vec<String> = below.iter().take(NAMED).map(|path| shown(path).to_string()).collect();
     match below.len() {
@@ -73,6 +74,13 @@ fn is_database(folder: &Path) -> bool {
     folder.join("op_mapping.yaml").is_file() || !tables_in(folder).is_ok_and(|tables| tables.is_empty())
 }
 
+/// Whether a profiler wrote its tables here.
+fn is_profile(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.any(|name| name.starts_with("kernel_details") || name.starts_with("op_summary"))
+}
+
 /// The databases below a folder, those that are nearest to it first.
 fn databases_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -80,6 +88,9 @@ fn databases_below(folder: &Path) -> Vec<PathBuf> {
     let mut looked_into = 0;
     while let Some(here) = waiting.pop_front().filter(|_| looked_into < LOOKED_INTO) {
         looked_into += 1;
+        if is_profile(&here) {
+            continue;
+        }
         if here != folder && is_database(&here) {
             found.push(here);
             continue;
@@ -104,6 +115,8 @@ mod tests {
             std::fs::create_dir_all(folder.path().join(name)).unwrap();
             std::fs::write(folder.path().join(name).join("op_mapping.yaml"), "").unwrap();
         }
+        std::fs::create_dir(folder.path().join("profile")).unwrap();
+        std::fs::write(folder.path().join("profile/kernel_details.csv"), "").unwrap();
         assert!(refuse_other(&folder.path().join("c")).is_ok());
         let Err(Failure::Lines(lines)) = refuse_other(folder.path()) else { panic!("not refused") };
         let below = format!("; databases below it: {0}/c {0}/a/b", folder.path().display());

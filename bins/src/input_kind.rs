@@ -51,10 +51,12 @@ impl Kind {
         })
     }
 
-    /// Whether an option that takes this kind takes another one too.
-    fn takes(self, other: Kind) -> bool {
+    /// Whether an option of a tool that takes this kind takes another one too.
+    fn takes(self, other: Kind, tool: &str) -> bool {
         let of_profilers = [Kind::GpuTrace, Kind::AscendTimeline, Kind::Kernels];
-        self == other || self == Kind::GpuTrace && of_profilers.contains(&other)
+        // Kernels without operators have no shapes.
+        let without_operators = tool == WITH_OPERATORS && other == Kind::Kernels;
+        self == other || self == Kind::GpuTrace && of_profilers.contains(&other) && !without_operators
     }
 
     fn of(path: &Path) -> Option<Kind> {
@@ -77,6 +79,9 @@ impl Kind {
         }
     }
 }
+
+/// The tool that takes the operators of a trace.
+const WITH_OPERATORS: &str = "database-from-trace";
 
 /// How much of a file is looked at.
 const LOOKED_AT: u64 = 1 << 16;
@@ -152,7 +157,7 @@ impl Mistake {
 pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
     let kinds: Vec<Option<Kind>> = given.iter().map(|one| Kind::of(&one.path)).collect();
     let is_other = |at: usize, by: usize| {
-        kinds[at] == Some(given[by].wanted) && !kinds[at].is_some_and(|kind| given[at].wanted.takes(kind))
+        kinds[at] == Some(given[by].wanted) && !kinds[at].is_some_and(|kind| given[at].wanted.takes(kind, tool))
     };
     let pairs = (0..given.len()).flat_map(|a| (a + 1..given.len()).map(move |b| (a, b)));
     if let Some((a, b)) = pairs.into_iter().find(|&(a, b)| is_other(a, b) && is_other(b, a)) {
@@ -165,8 +170,12 @@ pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
         return vec![Mistake { path: a.path.clone(), text: format!("the two inputs are swapped: {right}") }];
     }
     let wrong = given.iter().zip(kinds).filter_map(|(one, kind)| {
-        let kind = kind.filter(|kind| !one.wanted.takes(*kind))?;
-        Some(Mistake { path: one.path.clone(), text: format!("this is {}", kind.text()) })
+        let kind = kind.filter(|kind| !one.wanted.takes(*kind, tool))?;
+        let text = match tool == WITH_OPERATORS && kind == Kind::Kernels {
+            true => "this is a kernel CSV of a profile; parse-kernel-details makes a database of it".to_owned(),
+            false => format!("this is {}", kind.text()),
+        };
+        Some(Mistake { path: one.path.clone(), text })
     });
     wrong.collect()
 }

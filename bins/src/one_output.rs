@@ -41,8 +41,19 @@ const WITHOUT: [&str; 11] = [
     "trace-to-csv",
 ];
 
-/// Options with which `--output` of compare-traces keeps its older meaning: the form does not follow the suffix.
-const OLDER: [&str; 5] = ["--format", "--compat", "--aligned", "--full", "--fusion"];
+/// Tools whose `--output` has an older meaning too, and the options with which it keeps that: the form does not follow the suffix then.
+const OLDER: [(&str, &[&str]); 2] = [
+    ("compare-traces", &["--format", "--compat", "--aligned", "--full", "--fusion"]),
+    ("explain-trace", &["--format", "--json"]),
+];
+
+/// Tools whose `--output` is their product, its suffixes and what it is.
+const PRODUCTS: [(&str, &[&str], &str); 4] = [
+    ("bundle-reports", &[".html"], "a page"),
+    ("calibrate-database", &[], "a folder"),
+    ("cut-forward-pass", &[".csv"], "a table"),
+    ("cut-trace", &[".json"], "a trace (gzip: .json.gz)"),
+];
 
 const ID: &str = "output_by_suffix";
 
@@ -58,13 +69,9 @@ pub(crate) fn add(mut command: Command) -> Command {
     }
     let suffixes = suffixes(&command).join(" ");
     let own = own_output(&command);
-    if own == Some(true) {
-        // Its own --output is the product of the tool, or is shown in place of this one.
-        return command.mut_arg("output", |option| option.short('o'));
-    }
-    let is_drop_in = DROP_INS.contains(&command.get_name());
+    let is_kept = DROP_INS.contains(&command.get_name()) || product(&command).is_some();
     let by_form: Vec<String> = FORMS.iter().filter_map(|(_, names)| option_of(&command, names)).collect();
-    for option in by_form.into_iter().filter(|_| !is_drop_in) {
+    for option in by_form.into_iter().filter(|_| !is_kept) {
         let is_plain =
             |known: &Arg| known.get_value_names().is_some_and(|names| names.len() == 1 && names[0] == "FILE");
         let id = command.get_arguments().find(|known| known.get_long() == Some(&option) && is_plain(known));
@@ -73,6 +80,14 @@ pub(crate) fn add(mut command: Command) -> Command {
         }
     }
     let help = format!("Write FILE as {suffixes}; repeatable");
+    if own == Some(true) {
+        // Its own --output is the product of the tool, or is shown in place of this one.
+        let is_product = product(&command).is_some();
+        return command.mut_arg("output", |option| {
+            let option = option.short('o').allow_hyphen_values(true);
+            if is_product { option } else { option.help(help).display_order(0) }
+        });
+    }
     let option = Arg::new(ID).short('o').value_name("FILE").action(ArgAction::Append).help(help);
     let option = option.value_parser(clap::value_parser!(OsString));
     let option = if own.is_none() { option.long("output") } else { option };
@@ -93,9 +108,12 @@ fn suffixes(command: &Command) -> Vec<&'static str> {
     forms.chain([".md"]).collect()
 }
 
-/// The option of a command that writes a file of a form.
+/// The option of a command that writes a file of a form. A product is not a form of a result.
 fn option_of(command: &Command, names: &[&str]) -> Option<String> {
-    let takes_file = |known: &&Arg| known.get_action().takes_values() && known.get_id() != ID;
+    let is_own = |known: &Arg| known.get_long() == Some("output") && own_output(command) == Some(true);
+    let is_folder = |known: &Arg| known.get_value_names().is_some_and(|names| names.iter().any(|name| name == "DIR"));
+    let takes_file =
+        |known: &&Arg| known.get_action().takes_values() && known.get_id() != ID && !is_own(known) && !is_folder(known);
     let known = |name: &&&str| command.get_arguments().filter(takes_file).any(|known| known.get_long() == Some(name));
     names.iter().find(known).map(|name| (*name).to_owned())
 }
@@ -105,12 +123,10 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
     if !is_offered(command) {
         return Ok(arguments);
     }
-    let is_older = command.get_name() == "compare-traces"
-        && arguments.iter().any(|argument| OLDER.iter().any(|name| argument.as_bytes().starts_with(name.as_bytes())));
+    let older = older(command).unwrap_or_default();
+    let is_older =
+        arguments.iter().any(|argument| older.iter().any(|name| argument.as_bytes().starts_with(name.as_bytes())));
     let own = own_output(command);
-    if own == Some(true) && (is_older || command.get_name() != "compare-traces") {
-        return Ok(arguments);
-    }
     let mut named: Vec<OsString> = Vec::with_capacity(arguments.len());
     let mut texts = Vec::new();
     let mut forms = Vec::new();
@@ -129,12 +145,21 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
             named.push(word);
             continue;
         };
-        let form = match (form(&file, command), takes_other(command, &word)) {
-            (Err(_), Some(option)) => Ok(Form::Other(option)),
-            (form, _) => form,
+        let form = match (form(&file, command), takes_other(command, &word, &file)) {
+            (Err(_), Some(option)) => Form::Other(option),
+            // By its whole name the option is the product's alone.
+            _ if is_older || is_long && product(command).is_some() => Form::Other("output"),
+            (form, _) => form?,
         };
-        match form? {
-            Form::Other(option) => named.push(with_value(option, &file)),
+        match form {
+            Form::Other("output") if product(command).is_some() && forms.iter().any(|form| form == "output") => {
+                return Err(format!("--output: there are two files of one form: {}", file.display()));
+            }
+            Form::Other(option) => {
+                let is_stream = option == "output" && file.as_bytes().starts_with(b"-.");
+                named.push(with_value(option, if is_stream { OsStr::new("-") } else { &file }));
+                forms.push(option.to_owned());
+            }
             Form::Stdout => {}
             Form::Text => texts.push(PathBuf::from(file)),
             Form::Option(option) if forms.contains(&option) => {
@@ -168,11 +193,23 @@ fn value(word: &OsStr, rest: &mut impl Iterator<Item = OsString>) -> Option<OsSt
     }
 }
 
+/// The options with which `--output` has its older meaning.
+fn older(command: &Command) -> Option<&'static [&'static str]> {
+    OLDER.iter().find(|(tool, _)| *tool == command.get_name()).map(|(_, options)| *options)
+}
+
+/// The suffixes of the product of a tool, and what it is.
+fn product(command: &Command) -> Option<(&'static [&'static str], &'static str)> {
+    PRODUCTS.iter().find(|(tool, ..)| *tool == command.get_name()).map(|(_, suffixes, what)| (*suffixes, *what))
+}
+
 /// The option that has the values of `--output` which are not files of a form: the older meanings of that name.
-fn takes_other(command: &Command, word: &OsStr) -> Option<&'static str> {
+fn takes_other(command: &Command, word: &OsStr, value: &OsStr) -> Option<&'static str> {
+    let is_long = word.as_bytes().starts_with(b"--");
     match command.get_name() {
-        "query-database" => Some("result"),
-        "compare-traces" if word.as_bytes().starts_with(b"--") => Some("output"),
+        // A tensor.
+        "query-database" => value.as_bytes().contains(&b':').then_some("result"),
+        _ if is_long && older(command).is_some() => Some("output"),
         _ => None,
     }
 }
@@ -187,21 +224,49 @@ enum Form {
 }
 
 fn form(file: &OsStr, command: &Command) -> Result<Form, String> {
+    let product = product(command);
     if file == "-" || file == "/dev/stdout" {
-        return Ok(Form::Stdout);
+        return Ok(if product.is_some() { Form::Other("output") } else { Form::Stdout });
     }
     let name = file.to_string_lossy().to_lowercase();
     if TEXTS.iter().any(|suffix| name.ends_with(suffix)) {
         return Ok(Form::Text);
     }
+    let shown = || perfdb_files::escape::excerpt(&file.to_string_lossy());
     let form = FORMS.iter().find(|(suffix, _)| name.ends_with(suffix));
-    match form.and_then(|(_, names)| option_of(command, names)) {
-        Some(option) => Ok(Form::Option(option)),
-        None => {
-            let shown = perfdb_files::escape::excerpt(&file.to_string_lossy());
-            let forms = suffixes(command).join(", ");
-            Err(format!("--output: {shown}: the suffix chooses the form: {forms}; - is stdout, -.json JSON on stdout"))
+    let option = form.and_then(|(_, names)| option_of(command, names));
+    match (form, option, product) {
+        (_, Some(option), _) => Ok(Form::Option(option)),
+        (None, None, Some(_)) => Ok(Form::Other("output")),
+        (Some((suffix, _)), None, Some((own, _))) if own.contains(suffix) => Ok(Form::Other("output")),
+        (Some(_), None, Some((own, what))) => {
+            let others = suffixes(command).into_iter().filter(|suffix| !own.contains(suffix));
+            let forms = own.iter().copied().chain(others).collect::<Vec<_>>().join(", ");
+            Err(format!("--output: {}: the output is {what}; forms that there are: {forms}", shown()))
         }
+        (_, None, None) => {
+            let forms = suffixes(command);
+            let json = if forms.contains(&".json") { ", -.json JSON on stdout" } else { "" };
+            Err(format!("--output: {}: the suffix chooses the form: {}; - is stdout{json}", shown(), forms.join(", ")))
+        }
+    }
+}
+
+/// Refuses files of forms that a mode of a tool, such as `--list`, does not have.
+pub(crate) fn refuse_forms<'f>(
+    mode: &str,
+    asked: impl IntoIterator<Item = Option<&'f OsStr>>,
+    forms: &[&str],
+) -> Result<(), crate::Failure> {
+    match asked.into_iter().flatten().next() {
+        Some(file) => {
+            let shown = perfdb_files::escape::excerpt(&file.to_string_lossy());
+            let forms = forms.join(", ");
+            Err(crate::Failure::usage(format!(
+                "--output: {shown}: {mode} has no such form; forms that there are: {forms}"
+            )))
+        }
+        None => Ok(()),
     }
 }
 

@@ -47,6 +47,10 @@ enum Own {
         /// List the devices that databases are kept for (--device)
         #[arg(long, conflicts_with = "all")]
         devices: bool,
+
+        /// Also write the list as JSON to FILE.json; -.json: stdout, and nothing else there
+        #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
+        output: Option<OsString>,
     },
 
     /// Print which vendors' software is on this machine, and what it enables
@@ -155,6 +159,11 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     if let Some(door) = word(1).and_then(door) {
         return through(door, &arguments[2..]);
     }
+    // What lists tables as an option of a command lists commands here.
+    let arguments = match word(1) {
+        Some("--list") => [&[arguments[0].clone(), "list".into()][..], &arguments[2..]].concat(),
+        _ => arguments,
+    };
     let mut merge = None;
     let ended = run(arguments, &[], |arguments| execute(arguments, &mut merge));
     match merge {
@@ -255,9 +264,7 @@ const OWN_COMMANDS: [&str; 9] =
 /// Does what is asked for; a tool that is to run then is left in `next`.
 fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, Failure> {
     match arguments.command {
-        Some(Own::List { all: true, .. }) => print(&listing::by_tool())?,
-        Some(Own::List { devices: true, .. }) => print(&(perfdb_store::directory::DEVICES.join("\n") + "\n"))?,
-        Some(Own::List { .. }) => print(&listing::by_command())?,
+        Some(Own::List { all, devices, output }) => listing::print_list(all, devices, output.as_deref())?,
         Some(Own::Doctor { json }) => {
             let machine = doctor::Machine::look();
             let text = if json { serde_json::to_string_pretty(&machine.to_json())? + "\n" } else { machine.to_text() };

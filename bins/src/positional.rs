@@ -1,5 +1,6 @@
 //! Inputs without their flags: `check-database DIR` for `check-database --database-path DIR`.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, value_parser};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -120,6 +121,23 @@ pub(crate) fn name_inputs(arguments: Vec<OsString>, command: &Command) -> Result
         named.append(&mut rest);
     }
     Ok(named)
+}
+
+/// Names the inputs that are missing as usage does, not by their options alone.
+pub(crate) fn name_missing(error: &mut clap::Error, tool: &str) {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return;
+    }
+    let named = missing.iter().map(|option| {
+        let is_it = |input: &&Input| option.split(' ').next() == Some(&format!("--{}", input.option));
+        match inputs(tool).iter().find(is_it) {
+            Some(input) => format!("{} ({option})", input.name),
+            None => option.clone(),
+        }
+    });
+    let named = ContextValue::Strings(named.collect());
+    error.insert(ContextKind::InvalidArg, named);
 }
 
 fn with_name(option: &str, value: &OsStr) -> OsString {

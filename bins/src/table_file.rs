@@ -91,6 +91,11 @@ pub(crate) struct OpenTable {
 }
 
 impl OpenTable {
+    /// The file, for messages and checks.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Adds rows.
     pub(crate) fn write(&mut self, rows: Batch) -> Result<(), Error> {
         self.writer.write(rows).map_err(|source| Error::io(&self.path, source))

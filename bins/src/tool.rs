@@ -192,6 +192,7 @@ fn refuse(command: &mut Command, mut error: clap::Error) -> ExitCode {
     if error.use_stderr() {
         suggest_by_words(&mut error);
         name_meant(&mut error, command);
+        positional::name_missing(&mut error, command.get_name());
         // clap leaves it out where a value is wrong or missing.
         if error.get(ContextKind::Usage).is_none() {
             error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));

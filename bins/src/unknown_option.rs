@@ -34,6 +34,10 @@ pub(crate) fn name_meant(error: &mut clap::Error, command: &Command) {
     error.remove(ContextKind::Suggested);
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return };
     if !given.starts_with('-') {
+        if command.get_name() == "explain-trace" {
+            let other = "two traces are compared by compare-traces (perfdb trace diff)";
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![other.into()]));
+        }
         return;
     }
     let given = given.trim_start_matches('-').split('=').next().unwrap_or_default().to_owned();

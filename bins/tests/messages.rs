@@ -450,3 +450,47 @@ fn a_copy_without_its_collectives_is_named_by_every_tool() -> TestResult {
     assert_eq!(run(&folder, "query-database whole --list")?.stderr, "");
     Ok(())
 }
+
+/// The word of an error that leads on, for what newcomers give.
+#[test]
+fn an_error_says_what_to_do_instead() -> TestResult {
+    let folder = TempDir::new()?;
+    let tables = "DATA/forecast/tables/h100_sxm/vllm";
+    fs::create_dir_all(folder.path().join("g/vllm/1.0"))?;
+    for (line, code, part) in [
+        (
+            "forecast --model meta-llama/Llama-3.1-8B --database-path DATA".to_owned(),
+            1,
+            "save the config.json of the model",
+        ),
+        (format!("forecast --model DATA/forecast/model --database-path {tables}"), 1, "name a version below it"),
+        (
+            "forecast --model DATA/forecast/model --database-path g/vllm/1.0".to_owned(),
+            1,
+            "SYSTEM/FRAMEWORK/VERSION, such as h100_sxm/vllm/0.19.0, and \"g\" is not a device that is known",
+        ),
+        (format!("database-from-trace DATA/{PROFILE} --database-path new"), 1, "parse-kernel-details makes a database"),
+        (format!("explain-prediction {TRACE}"), 2, "  PASS (--prof-trace <FILE>)"),
+        (format!("explain-prediction {TRACE} {PASS} --data-dir DATA"), 1, "; databases below it: "),
+        ("import-database DATA/aiconfigurator new".to_owned(), 2, "--from aiconfigurator takes them"),
+        ("explain-trace DATA/ranks".to_owned(), 1, "holds 4 profiles, name one: rank0.json, "),
+        ("compare-traces DATA/runs/main DATA/runs/change".to_owned(), 1, "--before and --after take folders of runs"),
+        ("explain-trace a.json b.json".to_owned(), 2, "two traces are compared by compare-traces"),
+        ("compare-traces a.json".to_owned(), 2, "explain-trace (perfdb trace explain) reads one"),
+        ("query-database DATA/first-database --kernel MatMulV2 16x16".to_owned(), 1, "databases below it: "),
+        (
+            "query-database DATA/first-database/database aten.mm.default -o x.xlsx".to_owned(),
+            2,
+            "the suffix chooses the form",
+        ),
+        ("cut-trace DATA/gpu-traces/h100.json -o x.csv".to_owned(), 2, "the output is a trace (gzip: .json.gz)"),
+    ] {
+        let ran = run(&folder, &line)?;
+        assert_eq!(ran.code, Some(code), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(part), "{line}: {}", ran.stderr);
+    }
+    fs::write(folder.path().join("one.json.gz"), gzip(&fs::read(testdata().join("gpu-traces/h100.json"))?)?)?;
+    let ran = run(&folder, "explain-trace .")?;
+    assert!(ran.stdout.starts_with("one step takes 12.946 ms"), "{} {}", ran.stdout, ran.stderr);
+    Ok(())
+}

@@ -59,6 +59,16 @@ impl ParquetTable {
         &self.path
     }
 
+    /// The file of a result of many traces, which has one table.
+    pub(super) fn of_many(&self) -> Result<TableFile, Failure> {
+        match self.kind {
+            Kind::Operations => TableFile::of("compare-traces", &self.path),
+            Kind::Kernels | Kind::Layers => {
+                Err(Failure::usage("--parquet: kernels and layers are tables of two traces"))
+            }
+        }
+    }
+
     /// The file, if this program can write it.
     pub(super) fn file(&self) -> Result<(Kind, TableFile), Failure> {
         Ok((self.kind, TableFile::of("compare-traces", &self.path)?))

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_files::replace::refuse_inputs;
+use perfdb_report::pages::ranks_page;
 use perfdb_report::ranks::{Sides, csv, json, text};
+use perfdb_report::tables::collectives;
 use perfdb_tracediff::ranks::{Error, Rank, Ranks, find_traces, report};
 use perfdb_tracediff::{Format, LoadOptions};
 
-use super::outputs::Outputs;
+use super::outputs::{Forms, Outputs};
 use super::plan::Common;
 use super::remedy::line_of_error;
 use super::workers::Workers;
+use crate::provenance::provenance;
 use crate::{Failure, Status, error_line, progress};
 
 /// The traces of ranks, as they were given.
@@ -40,6 +43,7 @@ pub(super) fn compare_ranks(
     let found = sides.into_iter().map(|side| find_traces(side)).collect::<Result<Vec<_>, _>>()?;
     let registry = common.registry_file.as_deref();
     refuse_inputs(outputs.files(), found.iter().flatten().map(PathBuf::as_path).chain(registry))?;
+    outputs.check()?;
     let mut reports = Vec::new();
     for paths in &found {
         reports.push(read(paths, common, jobs)?);
@@ -49,11 +53,14 @@ pub(super) fn compare_ranks(
         (Some(only), None) => Sides::One(Box::new(only)),
         (None, _) => return Ok(Status::Success),
     };
-    outputs.write(|format| match format {
+    let text_in = |format| match format {
         Format::Json => json(&sides),
         Format::Csv => csv(&sides),
         Format::Text => text(&sides, common.show_all, common.layout),
-    })?;
+    };
+    let read = found.iter().flatten().map(|path| ("rank", path.as_path()));
+    let page = || ranks_page(&sides, provenance("compare-traces", read.clone()));
+    outputs.write(&Forms { text_in: &text_in, table: &|| collectives(&sides), page: &page })?;
     Ok(Status::Success)
 }
 

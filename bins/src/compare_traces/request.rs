@@ -67,6 +67,7 @@ impl Request {
             }
             (Some(_), 0) | (None, 2) => "",
             (Some(_), _) => "--pairs takes no traces",
+            (None, 1) => "two traces are needed; explain-trace (perfdb trace explain) reads one",
             (None, _) => "two traces are needed, or --before and --after, or --pairs, or --ranks",
         };
         let contradiction = match self.list.is_none() && self.shards.is_given() && contradiction.is_empty() {
@@ -87,6 +88,8 @@ impl Request {
             format: self.settings.format.unwrap_or(Format::Text),
             json: self.json.as_deref(),
             csv: self.csv.as_deref(),
+            page: self.page.as_deref(),
+            parquet: &self.parquet,
         };
         if let Some(given) = &self.runs {
             let phase = self.settings.phase.unwrap_or_default();

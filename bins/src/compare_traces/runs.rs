@@ -4,17 +4,20 @@ use std::path::PathBuf;
 
 use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_files::replace::refuse_inputs;
+use perfdb_report::pages::runs_page;
 use perfdb_report::runs::{csv, json, markdown, text};
+use perfdb_report::tables::runs;
 use perfdb_tracediff::{
     Format, LoadOptions, PhaseFilter, Run, RunsOptions, Trace, compare_runs, find_runs, is_stored, stored_runs,
 };
 
-use super::outputs::Outputs;
+use super::outputs::{Forms, Outputs};
 use super::plan::Common;
 use super::remedy::line_of_error;
 use super::workers::Workers;
 use crate::gate::{Gate, percent};
 use crate::one_output::markdown_is;
+use crate::provenance::provenance;
 use crate::{Failure, Status, print_note, progress};
 
 /// The runs of both sides, as they were given.
@@ -52,6 +55,7 @@ pub(super) fn compare(
     let [before, after] = find_runs([&given.before, &given.after])?;
     let inputs = before.iter().chain(&after).chain(&given.baseline).chain(&common.registry_file).map(PathBuf::as_path);
     refuse_inputs(outputs.files(), inputs)?;
+    outputs.check()?;
     let mut runs_before = given.baseline.as_deref().map(stored_runs).transpose()?.unwrap_or_default();
     let read = read(&before, &after, common, phase, jobs)?;
     let mut runs_after = Vec::new();
@@ -61,11 +65,15 @@ pub(super) fn compare(
     let options = RunsOptions { run_variation: common.run_variation, fail_slower: given.fail_slower };
     let report = compare_runs(runs_before, runs_after, &options);
     markdown_is(markdown(&report));
-    outputs.write(|format| match format {
+    let text_in = |format| match format {
         Format::Json => json(&report),
         Format::Csv => csv(&report),
         Format::Text => text(&report, common.show_all, common.layout),
-    })?;
+    };
+    let sides = before.iter().chain(&given.baseline).map(|path| ("before", path.as_path()));
+    let read = sides.chain(after.iter().map(|path| ("after", path.as_path())));
+    let page = || runs_page(&report, provenance("compare-traces", read.clone()));
+    outputs.write(&Forms { text_in: &text_in, table: &|| runs(&report), page: &page })?;
     let Some(limit) = given.fail_slower else { return Ok(Status::Success) };
     let mut gate = Gate::default();
     match report.slower_at_least() {

@@ -2,7 +2,14 @@
 
 use crate::all_tools::{TOOLS, of_job};
 use crate::doors::{COMPATIBILITY, commands, doors, without_door, words_of};
+use crate::json_file::{JsonFile, Versioned};
 use crate::registry::Job;
+use crate::{Failure, print};
+use perfdb_files::escape::excerpt;
+use perfdb_store::directory::DEVICES;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::Path;
 
 const WIDTH: usize = 80;
 
@@ -67,7 +74,7 @@ General options:
 }
 
 /// One line for each command below its group.
-pub(super) fn by_command() -> String {
+fn by_command() -> String {
     let width = commands().map(|(door, command, _)| door.words(command).len()).max().unwrap_or(0);
     let mut text = String::new();
     for door in doors() {
@@ -81,6 +88,40 @@ pub(super) fn by_command() -> String {
         text.push_str(&format!("  {:width$}  {}\n", tool.name, tool.summary));
     }
     text + "`perfdb list --all` shows every tool under its own name.\n"
+}
+
+/// Prints the commands, all tools or the devices, and writes them as JSON where that is asked for.
+pub(super) fn print_list(all: bool, devices: bool, output: Option<&OsStr>) -> Result<(), Failure> {
+    let is_stdout = matches!(output.and_then(OsStr::to_str), Some("-.json"));
+    if let Some(output) = output.filter(|output| *output != "-") {
+        if Path::new(output).extension().is_none_or(|suffix| !suffix.eq_ignore_ascii_case("json")) && !is_stdout {
+            let shown = excerpt(&output.to_string_lossy());
+            return Err(Failure::usage(format!(
+                "--output: {shown}: the suffix chooses the form: .json; - is stdout, -.json JSON on stdout"
+            )));
+        }
+        let list = Versioned::first(if devices { json!({"devices": DEVICES}) } else { json!({"tools": tools()}) });
+        if is_stdout {
+            return print(&(serde_json::to_string_pretty(&list)? + "\n"));
+        }
+        if let Some(file) = JsonFile::open(Some(output))? {
+            file.write(&list)?;
+        }
+    }
+    print(&match (all, devices) {
+        (true, _) => by_tool(),
+        (_, true) => DEVICES.join("\n") + "\n",
+        _ => by_command(),
+    })
+}
+
+/// All tools, those of groups with their commands.
+fn tools() -> Vec<Value> {
+    let of_groups = commands().map(|(door, command, tool)| {
+        json!({"command": door.words(command), "tool": tool.name, "summary": command.summary(tool)})
+    });
+    let others = TOOLS.iter().filter(|tool| words_of(tool.name).is_none());
+    of_groups.chain(others.map(|tool| json!({"command": null, "tool": tool.name, "summary": tool.summary}))).collect()
 }
 
 /// One line for each command of a group.
@@ -98,7 +139,7 @@ pub(super) fn of_door(door: &crate::doors::Door) -> String {
 }
 
 /// One line for each tool below the heading of its job, then the names that are kept for compatibility.
-pub(super) fn by_tool() -> String {
+fn by_tool() -> String {
     let width = TOOLS.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
     let is_compatible = |name: &str| COMPATIBILITY.contains(&name);
     let line = |name: &str| {

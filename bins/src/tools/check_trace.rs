@@ -10,8 +10,10 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Input, Kind, Options, Packing, Report, Selection, repaired_line};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::list_csv::{OF_TRACE_CHECK, list_csv};
 use perfdb_report::pages::doctor_page;
 use perfdb_report::trace_check::text;
+use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,6 +49,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     result_json: Option<PathBuf>,
 
+    /// Also write a line for each finding as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
     /// Write a repaired copy to OUT; gzip if the name ends in .gz
     ///
     /// Fixes damaged text, doubled events and old names; invents no time, name or id.
@@ -81,9 +87,10 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let outputs = [&arguments.repair, &arguments.html, &arguments.result_json].into_iter().flatten();
+    let outputs = [&arguments.repair, &arguments.html, &arguments.result_json, &arguments.csv].into_iter().flatten();
     refuse_inputs(outputs.map(PathBuf::as_path), [arguments.file.as_path()])?;
     let json = JsonFile::open(arguments.result_json.as_ref().map(|path| path.as_os_str()))?;
+    let csv = JsonFile::open(arguments.csv.as_ref().map(|path| path.as_os_str()))?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
     let input = Input::open(&arguments.file).map_err(|error| perfdb_files::Error::io(&arguments.file, error))?;
     let report = input.check(&Options { selection, ..Options::default() })?;
@@ -94,6 +101,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(json) = json {
         written.push(json.stage_text(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?);
+    }
+    if let Some(csv) = csv {
+        let document = report.to_json();
+        let findings = [&document["findings"], &document["notes"]].into_iter().filter_map(Value::as_array).flatten();
+        written.push(csv.stage_text(&list_csv(&OF_TRACE_CHECK, &findings.cloned().collect()))?);
     }
     let is_read = |format: &ForeignFormat| *format == ForeignFormat::Sqlite && report.kind != Kind::Unknown;
     if let Some(format) = foreign_format(&arguments.file).filter(|format| !is_read(format)) {

@@ -25,7 +25,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// Options that are about two traces or pairs of them, and not about ranks.
-const OF_TWO_TRACES: [&str; 27] = [
+const OF_TWO_TRACES: [&str; 25] = [
     "shapes",
     "devices",
     "unwindowed",
@@ -42,9 +42,7 @@ const OF_TWO_TRACES: [&str; 27] = [
     "fusion",
     "threshold_ms",
     "events",
-    "parquet",
     "trace_out",
-    "html",
     "baseline",
     "max_stacks",
     "compat",
@@ -56,7 +54,7 @@ const OF_TWO_TRACES: [&str; 27] = [
 ];
 
 /// Options that are about two traces, or about ranks, and not about runs before and after a change.
-const NOT_OF_RUNS: [&str; 28] = [
+const NOT_OF_RUNS: [&str; 26] = [
     "traces",
     "ranks",
     "ranks1",
@@ -73,9 +71,7 @@ const NOT_OF_RUNS: [&str; 28] = [
     "fusion",
     "threshold_ms",
     "events",
-    "parquet",
     "trace_out",
-    "html",
     "fail_regression",
     "max_stacks",
     "compat",
@@ -116,7 +112,7 @@ Examples:
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression\nor --fail-slower."
 )]
 struct Arguments {
-    /// The two traces (PyTorch profiler, JSON, may be gzip)
+    /// Traces or profiles, gzip or not
     #[arg(value_name = "TRACE", value_parser = path())]
     traces: Vec<PathBuf>,
 

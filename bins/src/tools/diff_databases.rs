@@ -7,6 +7,7 @@ use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
+use crate::table_file::{OpenTable, TableFile};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
@@ -15,7 +16,9 @@ use perfdb_audit::versions::diff::{Diff, Options, Outcome, TableDiff, Tally, com
 use perfdb_audit::versions::{Error, Place, workload};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
+use perfdb_files::tables::{batch, schema};
 use perfdb_report::pages::versions_page;
+use perfdb_report::tables::{CaseRow, case_columns};
 use perfdb_report::versions::{Comparison, Listing, closing, csv_header, csv_rows, opening, percents, table, text};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -82,6 +85,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
 
+    /// Write one row for each case as a Parquet table to FILE
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<OsString>,
+
     #[command(flatten)]
     terminal: TerminalArguments,
 
@@ -125,6 +132,7 @@ fn percentage(text: &str) -> Result<f64, String> {
 struct Documents {
     json: Option<JsonFile>,
     csv: Option<JsonFile>,
+    cases: Option<OpenTable>,
     tables: usize,
 }
 
@@ -135,10 +143,14 @@ impl Documents {
         if let Some(json) = &mut self.json {
             json.append(&table(found, is_first))?;
         }
-        match &mut self.csv {
-            Some(csv) => csv.append(&csv_rows(found)),
-            None => Ok(()),
+        if let Some(csv) = &mut self.csv {
+            csv.append(&csv_rows(found))?;
         }
+        if let Some(cases) = &mut self.cases {
+            let rows: Vec<CaseRow<'_>> = found.rows.iter().map(|row| CaseRow { table: found, row }).collect();
+            cases.write(batch(&case_columns(), rows.iter()))?;
+        }
+        Ok(())
     }
 }
 
@@ -157,12 +169,16 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         inputs.extend(place.tables().map(|(_, path)| path.to_owned()));
         inputs.extend(description_of(&place.directory));
     }
-    let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
+    let outputs =
+        [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
+    let cases = TableFile::asked(TOOL.name, arguments.parquet.as_deref().map(Path::new))?;
+    let cases = cases.map(|file| file.begin(&schema("cases", &case_columns()))).transpose()?;
     let mut documents = Documents {
         json: JsonFile::open(arguments.json.as_deref())?,
         csv: JsonFile::open(arguments.csv.as_deref())?,
+        cases,
         tables: 0,
     };
     let page = JsonFile::open(arguments.html.as_deref())?;
@@ -194,6 +210,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(csv) = documents.csv {
         staged.push(csv.stage_appended()?);
+    }
+    if let Some(cases) = documents.cases {
+        staged.push(cases.finish()?);
     }
     if let Some(page) = page {
         let traces = arguments.workload.iter().map(|path| ("workload", Path::new(path)));

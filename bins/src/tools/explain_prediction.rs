@@ -7,7 +7,7 @@ mod shard;
 
 use crate::comparison::{WarningLine, check_regressions, usable_cores};
 use crate::database::files_of;
-use crate::database_folder::warn_without_collectives;
+use crate::database_folder::{hint_of_others, warn_without_collectives};
 use crate::gate::Gate;
 use crate::measure_folder::refuse_database;
 use crate::registry::{Job, Tool};
@@ -111,7 +111,7 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
 
 fn mapping(folder: &Path) -> Result<OpMapping, Failure> {
     let path = folder.join("op_mapping.yaml");
-    let missing = || Failure::lines(vec![format!("{}: no such file", path.display())]);
+    let missing = || Failure::lines(vec![format!("{}: no such file{}", path.display(), hint_of_others(folder))]);
     OpMapping::load(&path)?.ok_or_else(missing)
 }
 

@@ -1,15 +1,18 @@
 //! Where the time of one trace goes.
 
 use crate::comparison::usable_cores;
+use crate::one_output::markdown_is;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::table_file::TableFile;
+use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use perfdb_doctor::Code;
 use perfdb_files::escape::shown;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::layout::Layout;
 use perfdb_report::one_trace;
 use perfdb_report::pages::one_trace_page;
 use perfdb_trace::timeline::Target;
@@ -50,17 +53,33 @@ struct Arguments {
     /// Trace of a GPU profiler, gzip or not
     trace: PathBuf,
 
-    /// Form of the answer; else the suffix of its file says it, and on the screen it is text
+    /// Form of what is printed [default: text]
     #[arg(long, value_enum)]
     format: Option<Form>,
 
     /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "format", hide = true)]
     json: bool,
 
-    /// Write FILE as .json .csv .md .html .parquet .txt; repeatable
-    #[arg(short, long, value_name = "FILE")]
-    output: Vec<PathBuf>,
+    /// Write the answer to FILE, in the form of --format
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Also write all figures as JSON to FILE
+    #[arg(long, value_name = "FILE", hide = true)]
+    result_json: Option<PathBuf>,
+
+    /// Also write a row per step as CSV to FILE
+    #[arg(long, value_name = "FILE", hide = true)]
+    csv: Option<PathBuf>,
+
+    /// Also write one HTML page to FILE
+    #[arg(long, value_name = "FILE", hide = true)]
+    html: Option<PathBuf>,
+
+    /// Also write a row per step as a Parquet table to FILE
+    #[arg(long, value_name = "FILE", hide = true)]
+    parquet: Option<PathBuf>,
 
     /// Make the answer at most N bytes long, most important first; at least 512
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(512..))]
@@ -120,45 +139,32 @@ enum Form {
     Parquet,
 }
 
-impl Form {
-    /// What the suffix of a file asks for.
-    fn of(path: &Path) -> Option<Form> {
-        Some(match path.extension()?.to_str()? {
-            "json" => Form::Json,
-            "md" => Form::Markdown,
-            "html" => Form::Html,
-            "csv" => Form::Csv,
-            "parquet" => Form::Parquet,
-            "txt" => Form::Text,
-            _ => return None,
-        })
-    }
-}
-
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let chosen = if arguments.json { Some(Form::Json) } else { arguments.format };
-    let outputs = arguments.output.iter().chain(&arguments.testlist).chain(&arguments.trace_out);
+    let chosen = if arguments.json { Form::Json } else { arguments.format.unwrap_or(Form::Text) };
+    let asked = [
+        (Form::Json, &arguments.result_json),
+        (Form::Csv, &arguments.csv),
+        (Form::Html, &arguments.html),
+        (Form::Parquet, &arguments.parquet),
+        (chosen, &arguments.output),
+    ];
+    let files: Vec<(Form, &PathBuf)> =
+        asked.into_iter().filter_map(|(form, path)| Some((form, path.as_ref()?))).collect();
+    let outputs = files.iter().map(|(_, path)| *path).chain(&arguments.testlist).chain(&arguments.trace_out);
     let inputs = [Some(&arguments.trace), arguments.capture.as_ref(), arguments.devices.as_ref()];
     refuse_inputs(outputs.map(PathBuf::as_path), inputs.into_iter().flatten().map(PathBuf::as_path))?;
-    let is_unknown = |path: &&PathBuf| chosen.is_none() && path.extension().is_some() && Form::of(path).is_none();
-    if let Some(path) = arguments.output.iter().find(is_unknown) {
-        let forms = ".json, .csv, .md, .html, .parquet, .txt";
-        return Err(Failure::usage(format!("--output: {}: the suffix chooses the form: {forms}", shown(path))));
-    }
-    let form_of = |path: &PathBuf| chosen.or_else(|| Form::of(path)).unwrap_or(Form::Text);
-    let files: Vec<(Form, &PathBuf)> = arguments.output.iter().map(|path| (form_of(path), path)).collect();
     let tables = files.iter().filter(|(form, _)| *form == Form::Parquet);
     // A program that does not write them says so before there is any work.
     let mut tables =
         tables.map(|(_, path)| TableFile::of(TOOL.name, path)).collect::<Result<Vec<_>, _>>()?.into_iter().peekable();
-    if files.is_empty() && chosen == Some(Form::Parquet) {
+    if arguments.output.is_none() && chosen == Form::Parquet {
         return Err(Failure::usage("--format parquet needs --output FILE"));
     }
-    if arguments.max_bytes.is_some() && (chosen == Some(Form::Parquet) || tables.len() > 0) {
+    if arguments.max_bytes.is_some() && tables.len() > 0 {
         return Err(Failure::usage("--max-bytes bounds no Parquet file"));
     }
     let options = LoadOptions {
@@ -181,7 +187,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         one = explain(&trace, &selection)?;
     }
     let limit = arguments.max_bytes.map_or(usize::MAX, |bytes| bytes.try_into().unwrap_or(usize::MAX));
-    let answer = Answer { trace: &trace, one: &one, selection: &selection, limit };
+    let terminal = TerminalArguments::default();
+    let layout = if arguments.output.is_some() { terminal.layout_of_files() } else { terminal.layout() };
+    let answer = Answer { trace: &trace, one: &one, selection: &selection, limit, layout };
     let mut written = Vec::new();
     if let Some(path) = &arguments.testlist {
         written.push(Staged::with(path, one_trace::testlist(&one, arguments.top).as_bytes(), Parents::MustExist)?);
@@ -195,8 +203,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             (form, None) => Staged::with(path, answer.shown(form)?.as_bytes(), Parents::MustExist)?,
         });
     }
-    if arguments.output.is_empty() {
-        print_escaped(&answer.shown(chosen.unwrap_or(Form::Text))?)?;
+    if chosen == Form::Text {
+        markdown_is(answer.shown(Form::Markdown)?);
+    }
+    if arguments.output.is_none() {
+        print_escaped(&answer.shown(chosen)?)?;
     }
     commit(written)?;
     Ok(Status::Success)
@@ -236,6 +247,7 @@ struct Answer<'a> {
     selection: &'a Selection,
     /// Bytes at most.
     limit: usize,
+    layout: Layout,
 }
 
 impl Answer<'_> {
@@ -247,7 +259,7 @@ impl Answer<'_> {
             Form::Text | Form::Markdown | Form::Html => {
                 let (shown, lines) = self.most_time()?;
                 Ok(match form {
-                    Form::Text => one_trace::bounded_text(&shown, &lines, limit),
+                    Form::Text => one_trace::bounded_text(&shown, &lines, limit, self.layout),
                     Form::Markdown => one_trace::bounded_markdown(&shown, &lines, limit),
                     _ => {
                         let page = one_trace_page(one, provenance(TOOL.name, [("explained", trace.path())]));

@@ -3,16 +3,20 @@
 mod many;
 
 use crate::json_file::{JsonFile, Versioned};
+use crate::one_output::refuse_forms;
 use crate::path_argument::path;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
+use perfdb_files::escape::shown;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_forecast::serving::{Described, Plan, Scheme, Sweep};
 use perfdb_report::forecast::{NONE_FITS, Served, csv, document, refused, sweep, text};
 use perfdb_report::page::Provenance;
 use perfdb_report::pages::forecast_page;
+use perfdb_report::tables::forecasts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -98,6 +102,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
 
+    /// Write one row for each deployment as a Parquet table to FILE
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<OsString>,
+
     /// Forecast each point of a list; where it has measured times, print the error and the coverage by model
     #[arg(long, value_name = "CSV", value_parser = path(), requires = "models", requires = "databases", conflicts_with = "model", help_heading = "Many points")]
     points: Option<PathBuf>,
@@ -134,11 +142,13 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.jsonl];
+    let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet, &arguments.jsonl];
     let inputs = [&arguments.model, &arguments.layers, &arguments.against, &arguments.calibration, &arguments.points];
     refuse_inputs(outputs.into_iter().flatten().map(Path::new), inputs.into_iter().flatten().map(PathBuf::as_path))?;
     if let (Some(points), Some(models), Some(databases)) = (&arguments.points, &arguments.models, &arguments.databases)
     {
+        let others = [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet].map(Option::as_deref);
+        refuse_forms("--points", others, &[".jsonl", ".md"])?;
         let calibration = Plan::calibration(arguments.calibration.as_deref())?;
         return many::execute(points, models, databases, calibration, arguments.jsonl.as_deref());
     }
@@ -147,8 +157,10 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         json: JsonFile::open(arguments.json.as_deref())?,
         csv: JsonFile::open(arguments.csv.as_deref())?,
         html: JsonFile::open(arguments.html.as_deref())?,
+        parquet: TableFile::asked(TOOL.name, arguments.parquet.as_deref().map(Path::new))?,
         read: provenance(TOOL.name, [("model", plan.model.path()), ("database", plan.database.as_path())]),
     };
+    files.parquet.iter().try_for_each(TableFile::check)?;
     let planned = plan.forecast()?;
     let served = Served::all(&planned);
     let refused = refused(&planned.found);
@@ -163,7 +175,20 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
 }
 
+/// A model that is not there; the name of one on the hub looks like a path.
+fn refuse_missing(model: &Path) -> Result<(), Failure> {
+    let Err(error) = std::fs::metadata(model) else { return Ok(()) };
+    let is_name =
+        model.is_relative() && model.components().count() == 2 && model.extension().is_none_or(|end| end != "json");
+    let hint = match is_name {
+        true => "; nothing is downloaded: save the config.json of the model and give its path",
+        false => "",
+    };
+    Err(Failure::lines(vec![format!("{}: {error}{hint}", shown(model))]))
+}
+
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    arguments.model.as_deref().map_or(Ok(()), refuse_missing)?;
     let of_config = arguments.model.clone().map(Described::Config);
     let described = of_config.or_else(|| arguments.layers.clone().map(Described::Layers));
     let (Some(model), Some(database)) = (described, arguments.database_path.clone()) else {
@@ -191,6 +216,7 @@ struct Files {
     json: Option<JsonFile>,
     csv: Option<JsonFile>,
     html: Option<JsonFile>,
+    parquet: Option<TableFile>,
     read: Provenance,
 }
 
@@ -205,6 +231,9 @@ impl Files {
         }
         if let Some(file) = self.html {
             written.push(file.stage_text(&forecast_page(served, refused, self.read).to_html()?)?);
+        }
+        if let Some(file) = self.parquet {
+            written.push(file.stage(forecasts(served))?);
         }
         Ok(commit(written)?)
     }

@@ -7,6 +7,7 @@ mod report;
 mod shard;
 
 use crate::comparison::{WarningLine, print_warnings};
+use crate::database_folder::hint_of_others;
 use crate::gate::Gate;
 use crate::one_output::verdict_is;
 use crate::registry::{Job, Tool};
@@ -50,7 +51,7 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     // The folder of the default is there in a checkout of the simulator alone.
     if mapping.is_none() && arguments.data_dir.as_os_str() != DATA_DIR {
         let reason = "no such file, so operators without a row stay under their own names";
-        warn(&format!("{}: {reason}", mapping_path.display()));
+        warn(&format!("{}: {reason}{}", mapping_path.display(), hint_of_others(&arguments.data_dir)));
     }
     let mapping = mapping.unwrap_or_default();
     let baseline = arguments.regression.read()?;

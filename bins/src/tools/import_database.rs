@@ -108,10 +108,29 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if eager {
         return Err(Failure::usage("--eager needs --from aiconfigurator".to_owned()));
     }
+    if is_of_aiconfigurator(&source) {
+        let reason = "these are tables of AIConfigurator: --from aiconfigurator takes them";
+        return Err(Failure::usage(format!("{}: {reason}", source.display())));
+    }
     let done = import(&source, &target, &lock)?;
     let (tables, rows, copied) = (done.tables, done.rows, done.copied);
     print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", target.display()))?;
     Ok(Status::Success)
+}
+
+/// Whether tables named as AIConfigurator's are below a folder: `SYSTEM/FAMILY/FRAMEWORK/VERSION/OPERATOR_perf.parquet`.
+fn is_of_aiconfigurator(folder: &Path) -> bool {
+    let mut level = vec![folder.to_owned()];
+    for _ in 0..6 {
+        let entries = level.iter().flat_map(std::fs::read_dir).flatten().flatten();
+        let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if paths.iter().map(name).any(|name| name.ends_with("_perf.parquet") || name.ends_with("_perf.txt")) {
+            return true;
+        }
+        level = paths.into_iter().filter(|path| path.is_dir()).take(100).collect();
+    }
+    false
 }
 
 fn take_csv(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<'_>) -> Result<Status, Failure> {

@@ -14,6 +14,8 @@ mod version;
 use crate::database::{DatabaseArguments, files_of};
 use crate::database_folder::{refuse_other, warn_without_tables};
 use crate::layout::LayoutArguments;
+use crate::one_output::refuse_forms;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, run, warn};
@@ -29,7 +31,7 @@ use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings};
 use perfdb_report::answers::Details;
 use questions::{Questions, traced_calls};
-use sink::{Columns, Sink};
+use sink::{Columns, Files, Sink};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -91,6 +93,14 @@ struct Arguments {
     /// Write answers as CSV to FILE (-: stdout, and nothing else there)
     #[arg(long, value_name = "FILE")]
     csv: Option<OsString>,
+
+    /// Write answers as a Parquet table to FILE
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<OsString>,
+
+    /// Write answers as one HTML page to FILE
+    #[arg(long, value_name = "FILE")]
+    html: Option<OsString>,
 
     #[command(flatten)]
     database: DatabaseArguments,
@@ -190,7 +200,16 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let columns =
         Columns { intervals: semantics == ReaderSemantics::Best, calls: arguments.question.from_trace.is_some() };
-    let sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref(), columns)?;
+    let files = Files {
+        json: arguments.json.as_deref(),
+        csv: arguments.csv.as_deref(),
+        parquet: arguments.parquet.as_deref(),
+        html: arguments.html.as_deref(),
+    };
+    if arguments.question.list {
+        refuse_forms("--list", [files.parquet, files.html], &[".json", ".csv", ".md"])?;
+    }
+    let sink = Sink::open(&files, columns)?;
     refuse_overwriting(&arguments, &sink, &directory)?;
     let mapping = directory.join("op_mapping.yaml");
     if arguments.question.kernel.is_none() && directory.is_dir() && !mapping.exists() {
@@ -199,21 +218,24 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     let database = Database::open(&directory)?;
     version::warn_of_collectives(&database, &directory);
     let layout = arguments.terminal.layout();
+    if database.kernel_types().is_empty() {
+        warn_without_tables(&directory);
+    }
     if arguments.question.list {
-        list(&database, &arguments.question.words, arguments.limit, layout)?;
-        if database.kernel_types().is_empty() {
-            warn_without_tables(&directory);
-        }
+        list(&database, &arguments.question.words, arguments.limit, layout, sink)?;
         return Ok(Status::Success);
     }
     let reader = database.reader(semantics, arguments.layer(semantics));
     let trace = arguments.question.from_trace.as_deref().map(Path::new);
+    let queries = [("queries", arguments.question.manifest.as_deref().map(Path::new)), ("trace", trace)];
+    let queries = queries.into_iter().filter_map(|(role, path)| Some((role, path?)));
+    let read = provenance(TOOL.name, queries.chain([("database", directory.as_path())]));
     if let Some(trace) = trace.filter(|_| arguments.question.compare) {
-        return compare(&reader, trace, &arguments, sink);
+        return compare(&reader, trace, &arguments, sink, read);
     }
     let details = Details { explained: arguments.explain, nearest: arguments.nearest };
     let (intervals, names) = (Intervals::of_database(&database), KnownNames::of(&database));
-    let asking = Asking { reader, intervals, names, sink, details, limit: arguments.limit, layout };
+    let asking = Asking { reader, intervals, names, sink, details, limit: arguments.limit, layout, read };
     let outcome = match trace {
         Some(trace) => asking.ask_calls(traced_calls(trace, &arguments.surroundings)?)?,
         None => asking.ask(Questions::of(&arguments)?)?,

@@ -18,6 +18,13 @@ fn pages() -> Vec<(&'static str, String)> {
         ("generate-op-comparison", format!("generate-op-comparison {PAIR} --data-dir DATA/scenarios --output o.json --html OUT")),
         ("generate-per-shape-comparison", format!("generate-per-shape-comparison {PAIR} --semantics corrected --html OUT")),
         ("compare-traces", "compare-traces DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --html OUT".to_owned()),
+        ("compare-traces-ranks", "compare-traces --ranks DATA/ranks --html OUT".to_owned()),
+        ("compare-traces-two-runs", "compare-traces --ranks1 DATA/ranks --ranks2 DATA/ranks --html OUT".to_owned()),
+        ("compare-traces-runs", "compare-traces --before DATA/runs/main --after DATA/runs/change --html OUT".to_owned()),
+        (
+            "query-database",
+            "query-database DATA/first-database/database --from-trace DATA/first-database/trace.json --html OUT".to_owned(),
+        ),
         ("check-trace", "check-trace DATA/gpu-traces/mi300x.json --html OUT".to_owned()),
         ("explain-trace", "explain-trace DATA/gpu-traces/h100.json -o OUT".to_owned()),
         ("evaluate-database", "evaluate-database --database-path DATA/first-database/database --html OUT".to_owned()),
@@ -106,7 +113,8 @@ fn each_page_opens_with_a_verdict_and_is_the_same_the_next_time() -> TestResult 
             opening.is_some_and(|verdict| verdict.ends_with('.') && !verdict.contains("NaN")),
             "{name}: {opening:?}"
         );
-        assert!(page.contains(&format!("Made by {name} of perfdb ")), "{name}");
+        let tool = line.split(' ').next().unwrap_or_default();
+        assert!(page.contains(&format!("Made by {tool} of perfdb ")), "{name}");
         if name == "diff-databases" {
             assert!(
                 page.contains("CANN 8.5 → 8.6: 85 of 85 cases compared") && page.contains("at M ≤ 16"),

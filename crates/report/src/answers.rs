@@ -52,12 +52,12 @@ pub fn interval_cells(answer: &Result<Answer, Miss>) -> [String; 3] {
     }
 }
 
-fn rows(answer: &Answer) -> Vec<String> {
+pub(crate) fn rows(answer: &Answer) -> Vec<String> {
     answer.rows.iter().map(ToString::to_string).collect()
 }
 
 /// A query as people read it, with its answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Answered {
     /// What the query is called.
     pub name: String,

@@ -140,7 +140,8 @@ fn shortened(text: &str, room: usize) -> Cow<'_, str> {
     }
 }
 
-fn without_middle(text: &str, room: usize) -> String {
+/// A text of at most `room` characters, without its middle where it is longer.
+pub(crate) fn without_middle(text: &str, room: usize) -> String {
     let count = text.chars().count();
     if count <= room {
         return text.to_owned();

@@ -10,6 +10,8 @@ pub const OF_DATABASE_CHECK: [&str; 6] = ["kind", "severity", "file", "line", "m
 /// Columns of the findings of check-density.
 pub const OF_DENSITY: [&str; 12] =
     ["gate", "kind", "fails", "file", "line", "axis", "bucket", "from", "to", "limit", "repair", "text"];
+/// Columns of the findings of check-trace.
+pub const OF_TRACE_CHECK: [&str; 7] = ["code", "severity", "share", "effect", "evidence", "repair", "ignored"];
 /// Columns of the figures of evaluate-database.
 pub const OF_EVALUATION: [&str; 9] =
     ["kernel_type", "left_out", "axis", "asked", "median_error", "p90_error", "bias", "held", "half_width"];

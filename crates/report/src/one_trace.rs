@@ -10,21 +10,40 @@ pub use bounded::{bounded_csv, bounded_html, bounded_json, bounded_markdown, bou
 pub use list::steps;
 pub use tracks::tracks;
 
+use crate::layout::Layout;
+use crate::screen::{COLUMNS, LINES};
 use crate::tracediff::push_record;
 use perfdb_tracediff::{Advice, ClassRow, LayersRow, OneTrace, OperatorRow};
 
-/// Columns of the text at most.
-const WIDTH: usize = 120;
 /// Classes and operators that the text lists at most.
 const CLASSES: usize = 8;
 const OPERATORS: usize = 8;
+/// The same where the screen has no room for more: the most that fit are listed.
+const FEWER: [[usize; 2]; 9] = [[8, 6], [8, 5], [7, 5], [6, 5], [6, 4], [5, 4], [5, 3], [4, 3], [4, 2]];
+/// Characters of the line about the trace in Markdown.
+const MARKDOWN_WIDTH: usize = 120;
 /// Why no roof is known.
 const NO_SHAPES: &str = "no shapes: record_shapes=True of the profiler adds them";
 
 /// The text for one screen: the figures of a step are means over steps and devices. `lines` stand first.
-pub fn text(one: &OneTrace, lines: &[String]) -> String {
-    let mut out: Vec<String> = lines.to_vec();
-    out.push(about(one));
+pub fn text(one: &OneTrace, lines: &[String], layout: Layout) -> String {
+    let width = layout.columns.unwrap_or(COLUMNS);
+    let on_screen = |text: &String| text.lines().map(|line| line.chars().count().div_ceil(width).max(1)).sum::<usize>();
+    let text = |[most_classes, most_operators]: [usize; 2]| with_rows(one, lines, layout, most_classes, most_operators);
+    let mut shown = text([CLASSES, OPERATORS]);
+    for rows in FEWER {
+        if on_screen(&shown) <= LINES {
+            break;
+        }
+        shown = text(rows);
+    }
+    shown
+}
+
+fn with_rows(one: &OneTrace, lines: &[String], layout: Layout, most_classes: usize, most_operators: usize) -> String {
+    let width = layout.columns.unwrap_or(COLUMNS);
+    let mut out: Vec<String> = lines.iter().map(|line| plain(line)).collect();
+    out.push(about(one, width));
     out.extend(left_out(one));
     out.push(String::new());
     let what = match one.steps.len() {
@@ -39,34 +58,51 @@ pub fn text(one: &OneTrace, lines: &[String]) -> String {
     out.push(format!("{what:<27}{:>11.3}{:>7.1} %", one.per_step_ms, 100.0));
     out.push(String::new());
     out.push(format!("{:<27}{:>11}{:>9}{:>10}   (own time)", "BY CLASS", "ms", "share", "kernels"));
-    for (name, ms, kernels) in classes(one) {
+    for (name, ms, kernels) in classes(one, most_classes) {
+        let name = cut(&name, 26);
         out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %{:>10}", percent(ms, one.per_step_ms), count(kernels)));
     }
     if !one.operators.is_empty() {
         out.push(String::new());
-        out.push(match has_shapes(one) {
-            true => {
-                format!(
-                    "{:<27}{:>11}{:>9}{:>9}{:>8}  bound    shapes",
-                    "OPERATORS BY SHAPE", "calls", "ms", "share", "% roof"
-                )
-            }
-            false => format!("{:<27}{:>11}{:>9}{:>9}   ({NO_SHAPES})", "OPERATORS", "calls", "ms", "share"),
-        });
-        out.extend(one.operators.iter().take(OPERATORS).map(|row| operator(one, row)));
+        out.extend(operators(one, width, most_operators));
     }
     out.push(String::new());
+    // Words that do not fit go on below, behind the heading.
+    let said = |before: &str, text: &str| {
+        format!("{before}{}", layout_of(width).wrapped(&plain(text), before.chars().count()))
+    };
     if let Some(layers) = &one.layers {
         let rows: Vec<String> =
             layers.rows.iter().take(4).map(|row| format!("{} {:.3}", row.family, row.us / 1e3)).collect();
         let each = format!("{:.3} ms each: {}", layers.per_layer_ms, rows.join(", "));
-        out.push(format!("LAYERS  {} of {each}", layers_and_runs(layers)));
+        out.push(said("LAYERS  ", &format!("{} of {each}", layers_and_runs(layers))));
     }
     for (number, advice) in one.next.iter().enumerate() {
         let before = format!("{}  {}. ", if number == 0 { "NEXT" } else { "    " }, number + 1);
-        out.extend(two_lines(&before, &advised(advice)));
+        out.push(said(&before, &advised(advice)));
     }
-    out.iter().map(|line| cut(line, WIDTH) + "\n").collect()
+    layout.wrapped_lines(&(out.join("\n") + "\n"))
+}
+
+fn layout_of(width: usize) -> Layout {
+    Layout { columns: Some(width), ..Layout::default() }
+}
+
+/// The heading of operators, those that take most time, and how many others there are.
+fn operators(one: &OneTrace, width: usize, most: usize) -> Vec<String> {
+    let name_width = if width < COLUMNS { 23 } else { 27 };
+    let heading = if has_shapes(one) { "OPERATORS BY SHAPE" } else { "OPERATORS" };
+    let heading = format!("{heading:<name_width$}{:>7}{:>10}{:>8}", "calls", "ms", "share");
+    let mut out = vec![match has_shapes(one) {
+        true => format!("{heading}{:>7}  bound    shapes", "% roof"),
+        false => format!("{heading}   ({NO_SHAPES})"),
+    }];
+    out.extend(one.operators.iter().take(most).map(|row| cut(&operator(one, row, name_width), width)));
+    match one.operators.len().saturating_sub(most) {
+        0 => {}
+        others => out.push(format!("… and {others} more in -o FILE.json and FILE.html")),
+    }
+    out
 }
 
 /// `24 layers`, or `36 layers (180 runs)` where the model runs several times in a step.
@@ -79,7 +115,7 @@ pub(crate) fn layers_and_runs(layers: &LayersRow) -> String {
 
 /// The same tables for a comment on a change.
 pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
-    let mut out = format!("**{}**\n\n{}\n", lines.join("; "), escaped(&about(one)));
+    let mut out = format!("**{}**\n\n{}\n", lines.join("; "), escaped(&about(one, MARKDOWN_WIDTH)));
     if let Some(line) = left_out(one) {
         let _ = writeln!(out, "\n{line}");
     }
@@ -88,7 +124,7 @@ pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
         let _ = writeln!(out, "| {name} | {ms:.3} | {:.1} % |", percent(ms, one.per_step_ms));
     }
     out.push_str("\n| Class | ms | share | kernels |\n|---|---:|---:|---:|\n");
-    for (name, ms, kernels) in classes(one) {
+    for (name, ms, kernels) in classes(one, CLASSES) {
         let share = percent(ms, one.per_step_ms);
         let _ = writeln!(out, "| {} | {ms:.3} | {share:.1} % | {} |", escaped(&name), count(kernels));
     }
@@ -149,7 +185,7 @@ pub fn testlist(one: &OneTrace, top: usize) -> String {
     one.operators.iter().take(top).map(line).collect()
 }
 
-fn about(one: &OneTrace) -> String {
+fn about(one: &OneTrace, width: usize) -> String {
     let codes = if one.trust == "high" { String::new() } else { format!(" ({})", one.trust_reasons.join(", ")) };
     let file = one.file.rsplit('/').next().unwrap_or(&one.file);
     let devices = if one.devices == 1 { String::new() } else { format!(" on {} devices", one.devices) };
@@ -159,7 +195,7 @@ fn about(one: &OneTrace) -> String {
         (0, _) => line("no steps"),
         (1, Some(name)) => {
             // Names of servers are long; what stands behind them has to stay on the screen.
-            let room = WIDTH.saturating_sub(line("1 step ()").chars().count());
+            let room = width.saturating_sub(line("1 step ()").chars().count());
             line(&if room < 8 { "1 step".to_owned() } else { format!("1 step ({})", cut(name, room.min(40))) })
         }
         (1, None) => line("1 step"),
@@ -205,27 +241,19 @@ fn advised(advice: &Advice) -> String {
     }
 }
 
-/// A text on one line, or on two where it is too long for one.
-fn two_lines(before: &str, text: &str) -> Vec<String> {
-    let width = WIDTH - before.chars().count();
-    let Some((end, _)) = text.char_indices().nth(width) else { return vec![format!("{before}{text}")] };
-    let end = text[..end].rfind(' ').unwrap_or(end);
-    vec![format!("{before}{}", &text[..end]), format!("{:9}{}", "", text[end..].trim_start())]
-}
-
 /// A number of kernels or calls per step.
 fn count(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.1}") }
 }
 
 /// Name, own time per step and kernels per step; the last row is of all others.
-fn classes(one: &OneTrace) -> Vec<(String, f64, f64)> {
+fn classes(one: &OneTrace, most: usize) -> Vec<(String, f64, f64)> {
     let steps = per_step(one);
     let row = |row: &ClassRow| (row.class.clone(), row.own_ms / steps, row.kernels as f64 / steps);
     let mut rows: Vec<(String, f64, f64)> = one.classes.iter().map(row).collect();
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
-    if rows.len() > CLASSES {
-        let rest = rows.split_off(CLASSES - 1);
+    if rows.len() > most {
+        let rest = rows.split_off(most - 1);
         let sum = rest.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.1, sum.1 + row.2));
         rows.push((format!("{} others", rest.len()), sum.0, sum.1));
     }
@@ -237,20 +265,25 @@ fn has_shapes(one: &OneTrace) -> bool {
     one.operators.iter().take(OPERATORS).any(|row| row.shapes.is_some())
 }
 
-fn operator(one: &OneTrace, row: &OperatorRow) -> String {
+fn operator(one: &OneTrace, row: &OperatorRow, width: usize) -> String {
     let roof = row.percent_of_roof.map_or_else(String::new, |part| format!("{part:.0} %"));
     let ms = row.total_ms / per_step(one);
     let share = percent(ms, one.per_step_ms);
-    let name = cut(&row.operator, 26);
+    let name = cut(&row.operator, width - 1);
     let (shapes, types) = (row.shapes.as_deref().unwrap_or(""), row.types.as_deref().unwrap_or(""));
     let bound = row.bound.unwrap_or("");
     let calls = count(row.calls as f64 / per_step(one));
-    format!("{name:<27}{calls:>11}{ms:>9.3}{share:>7.1} %{roof:>8}  {bound:<8} {shapes} {types}")
+    format!("{name:<width$}{calls:>7}{ms:>10.3}{share:>6.1} %{roof:>7}  {bound:<8} {shapes} {types}")
+}
+
+/// On one line.
+fn plain(line: &str) -> String {
+    line.trim_end().chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// At most N characters, on one line.
 fn cut(line: &str, width: usize) -> String {
-    let plain: String = line.trim_end().chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let plain = plain(line);
     match plain.chars().count() {
         count if count <= width => plain,
         _ => plain.chars().take(width - 1).chain(['…']).collect(),

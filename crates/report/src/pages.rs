@@ -1,6 +1,7 @@
 //! Results as pages, one function for each; what a tool read is its provenance.
 
 mod alignment;
+mod answers;
 mod bandwidth;
 mod coverage;
 mod doctor;
@@ -9,11 +10,14 @@ mod forecast;
 mod microbench;
 mod one_trace;
 mod operators;
+mod ranks;
+mod runs;
 mod shapes;
 mod traces;
 mod versions;
 
 pub use alignment::alignment_page;
+pub use answers::{ANSWERS, answers_page};
 pub use bandwidth::bandwidth_page;
 pub use coverage::coverage_page;
 pub use doctor::doctor_page;
@@ -22,6 +26,8 @@ pub use forecast::forecast_page;
 pub use microbench::microbench_page;
 pub use one_trace::one_trace_page;
 pub use operators::operators_page;
+pub use ranks::ranks_page;
+pub use runs::runs_page;
 pub use shapes::shapes_page;
 pub use traces::traces_page;
 pub use versions::versions_page;
@@ -29,6 +35,13 @@ pub use versions::versions_page;
 /// A part in percent of a whole; NaN, which is shown as nothing, where there is no whole.
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { 100.0 * part / whole } else { f64::NAN }
+}
+
+/// The same with a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    first + characters.as_str() + "."
 }
 
 /// `1 row`, `2 rows`.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::tracediff::{push_record, text_cell};
 
 pub use text::text;
+pub(crate) use text::{compared, headlines, verdict_of_two};
 
 /// Version of the JSON document.
 const FORMAT_VERSION: u32 = 1;
@@ -30,7 +31,7 @@ struct Document<'a> {
 }
 
 impl Sides {
-    fn all(&self) -> Vec<&Ranks> {
+    pub(crate) fn all(&self) -> Vec<&Ranks> {
         match self {
             Sides::One(ranks) => vec![ranks.as_ref()],
             Sides::Two(sides) => sides.iter().collect(),

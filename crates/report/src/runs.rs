@@ -157,7 +157,7 @@ fn plain(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|").replace('`', "'")
 }
 
-fn name(row: &RunsRow) -> String {
+pub(crate) fn name(row: &RunsRow) -> String {
     match row.kind {
         RowKind::Elapsed => "elapsed time".to_owned(),
         RowKind::Part => format!("part: {}", row.name),
@@ -191,7 +191,7 @@ fn verdict(row: &RunsRow, report: &RunsReport) -> String {
 }
 
 /// What a reader has to know beside the verdict, one line each.
-fn facts(report: &RunsReport) -> Vec<String> {
+pub(crate) fn facts(report: &RunsReport) -> Vec<String> {
     let mut lines: Vec<String> = report.work_differs.iter().map(|line| format!("the work differs: {line}")).collect();
     lines.extend(report.not_trusted.iter().take(NAMED).map(|line| format!("times not trusted: {line}")));
     for run in report.outlier_runs.iter().take(NAMED) {

@@ -1,13 +1,21 @@
 //! Results as tables with typed columns, for files that engines read. Names and units of the columns are those of the CSVs; times are not
 //! rounded, and texts are as they are.
 
+mod answers;
 mod events;
+mod forecasts;
+mod runs;
 mod steps;
 mod traces;
+mod versions;
 
+pub use answers::{AnswerRow, answer_columns};
 pub use events::{EventBatch, EventColumns};
+pub use forecasts::forecasts;
+pub use runs::{collectives, runs};
 pub use steps::steps;
 pub use traces::{kernel_columns, layers, operations};
+pub use versions::{CaseRow, case_columns};
 
 use crate::ledger::NamedExplanation;
 use crate::ledger::csv::{CallsAndSource, calls_and_source};

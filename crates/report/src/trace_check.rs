@@ -1,6 +1,6 @@
 //! What is wrong with a trace: a block for people.
 
-use crate::layout::{Cell, Column, Layout, Table, Tone};
+use crate::layout::{Cell, Column, Layout, Table, Tone, without_middle};
 use perfdb_doctor::{Entry, Finding, Report};
 use perfdb_files::escape::one_line;
 use serde_json::Value;
@@ -67,13 +67,46 @@ fn of_finding(finding: &Finding, layout: Layout) -> String {
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => cut(text),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => several(values),
         Value::Object(map) => {
             let entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{} {}", cut(key), shown(value))).collect();
+                map.iter().map(|(key, value)| format!("{} {}", cut(key), named(value))).collect();
             format!("({})", entries.join(", "))
         }
         value => value.to_string(),
+    }
+}
+
+/// Values of a list; of one with the names of the value before it, only the numbers.
+fn several(values: &[Value]) -> String {
+    let names = |value: &Value| -> Vec<String> {
+        let all = value.as_object().into_iter().flatten();
+        all.filter_map(|(_, value)| value.as_str().map(str::to_owned)).collect()
+    };
+    let mut before = Vec::new();
+    let mut out = Vec::new();
+    for value in values {
+        let own = names(value);
+        out.push(match value.as_object().filter(|_| !own.is_empty() && own == before) {
+            Some(map) => {
+                let numbers = map.iter().filter(|(_, value)| !value.is_string());
+                let numbers: Vec<String> =
+                    numbers.map(|(key, value)| format!("{} {}", cut(key), shown(value))).collect();
+                format!("(the same: {})", numbers.join(", "))
+            }
+            None => shown(value),
+        });
+        before = own;
+    }
+    out.join(", ")
+}
+
+/// A value beside others: a long name loses its middle.
+fn named(value: &Value) -> String {
+    const LONGEST: usize = 64;
+    match value {
+        Value::String(text) => without_middle(&one_line(text), LONGEST),
+        value => shown(value),
     }
 }
 
@@ -98,6 +131,15 @@ Type,Start Time(us),Duration(us),Stream ID,Wait Time(us),Accelerator Core
 Add,10.5,-3,2,0,AI_VECTOR_CORE
 \"Mul\nx\",20,5,2,0,AI_VECTOR_CORE
 ";
+
+    #[test]
+    fn long_names_are_there_once() {
+        let long = "k".repeat(100);
+        let pair = |us: f64| serde_json::json!({"kernel": long, "us": us, "into": "b"});
+        let text = shown(&serde_json::json!([pair(1.5), pair(2.0), {"kernel": "a", "us": 3, "into": "b"}]));
+        let name = format!("{}…{}", "k".repeat(32), "k".repeat(31));
+        assert_eq!(text, format!("(kernel {name}, us 1.5, into b), (the same: us 2.0), (kernel a, us 3, into b)"));
+    }
 
     #[test]
     fn a_block_per_file() -> Result<(), Box<dyn std::error::Error>> {

@@ -7,6 +7,7 @@ mod listing;
 mod merge;
 mod text;
 
+pub(crate) use csv::other_metadata;
 pub use csv::{csv_header, csv_rows};
 pub use headline::headline;
 pub use json::{closing, opening, table};

@@ -9,6 +9,7 @@ use perfdb_files::escape::for_terminal;
 use perfdb_query::{Query, Reader};
 use perfdb_report::answers::{Answered, Counts, Details, details, one, reason, sentences, table};
 use perfdb_report::layout::{Layout, more};
+use perfdb_report::page::Provenance;
 use std::io::Write as _;
 
 /// Names that wait to be shown, in bytes.
@@ -29,6 +30,13 @@ pub(super) struct Asking {
     /// How many answers people read; all of them if there is no limit.
     pub(super) limit: Option<usize>,
     pub(super) layout: Layout,
+    /// What a page says about where it comes from.
+    pub(super) read: Provenance,
+}
+
+/// The verdict of a text.
+pub(super) fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What came of all queries.
@@ -88,12 +96,13 @@ impl Asking {
             let answer = self.reader.lookup(&query);
             outcome.counts.add(&answer, 1);
             outcome.only_miss = answer.is_err().then(|| self.miss(&query));
-            self.sink.add(&id, (&name, &answer), None)?;
+            let interval_us = self.intervals.of(&query, &answer, self.sink.wants_intervals());
+            let mut answered = Answered { name, inputs: String::new(), answer, interval_us };
+            self.sink.add(&id, &answered, None)?;
             if self.limit.is_none_or(|limit| outcome.counts.all() <= limit as u64) {
-                let interval_us = self.intervals.of(&query, &answer, self.sink.shows_table());
-                let name = self.shortened(name);
-                waiting_bytes += name.len();
-                waiting.push((query, Answered { name, inputs: String::new(), answer, interval_us }));
+                answered.name = self.shortened(answered.name);
+                waiting_bytes += answered.name.len();
+                waiting.push((query, answered));
             }
             if waiting.len() == TABLE_ROWS || waiting_bytes > WAITING_BYTES || !self.sink.shows_table() {
                 shown += waiting.len();
@@ -107,6 +116,10 @@ impl Asking {
         if outcome.counts.all() != 1 {
             outcome.only_miss = None;
         }
+        let verdict = match waiting.as_slice() {
+            [(_, answered)] if outcome.counts.all() == 1 => first_line(&one(answered, Layout::default())),
+            _ => outcome.counts.text("query"),
+        };
         // What was asked before a line that is no question is answered.
         self.show_end(&mut waiting, &outcome.counts, shown)?;
         self.sink.flush()?;
@@ -114,7 +127,7 @@ impl Asking {
         if let Some(limit) = self.limit.filter(|_| self.sink.shows_table()) {
             print_escaped(&more(outcome.counts.all() as usize, limit, "answers"))?;
         }
-        self.sink.finish()?;
+        self.sink.finish(&verdict, self.read)?;
         Ok(outcome)
     }
 

@@ -4,7 +4,9 @@ use super::sink::{Call, Sink};
 use super::{Arguments, questions};
 use crate::{Failure, Status, print_escaped, print_styled};
 use perfdb_query::{Answer, Miss, Reader, TracedCall};
+use perfdb_report::answers::Answered;
 use perfdb_report::layout::{Cell, Column, Table};
+use perfdb_report::page::Provenance;
 use serde_json::Value;
 use std::path::Path;
 
@@ -17,7 +19,13 @@ const TOLERANCE_US: f64 = ROUNDING_US + 1e-6;
 const DIFFERENCES_SHOWN: usize = 25;
 
 /// Queries every call and lists where the trace has another answer.
-pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut sink: Sink) -> Result<Status, Failure> {
+pub(super) fn compare(
+    reader: &Reader,
+    trace: &Path,
+    arguments: &Arguments,
+    mut sink: Sink,
+    read: Provenance,
+) -> Result<Status, Failure> {
     let calls = questions::traced_calls(trace, &arguments.surroundings)?;
     let mut table = Table::new([
         Column::number("event"),
@@ -36,8 +44,9 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
         unanswered += if answer.is_err() { call.count } else { 0 };
         let inputs = call.query.input_shapes();
         let occurrence = Call { count: call.count, inputs: &inputs };
-        sink.add(&Some(Value::from(call.event)), (&call.operator, &answer), Some(occurrence))?;
-        if let Some((what, here, there)) = difference(call, &answer) {
+        let answered = Answered { name: call.operator.clone(), inputs: inputs.clone(), answer, interval_us: None };
+        sink.add(&Some(Value::from(call.event)), &answered, Some(occurrence))?;
+        if let Some((what, here, there)) = difference(call, &answered.answer) {
             different += call.count;
             found += 1;
             if found <= limit {
@@ -47,11 +56,12 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
             }
         }
     }
+    let verdict = format!(
+        "{different} of {asked} calls differ from the trace ({} distinct calls, {unanswered} not found)",
+        calls.len()
+    );
     if sink.shows_table() {
-        print_escaped(&format!(
-            "{different} of {asked} calls differ from the trace ({} distinct calls, {unanswered} not found)\n",
-            calls.len()
-        ))?;
+        print_escaped(&format!("{verdict}\n"))?;
         if found > 0 && limit > 0 {
             print_styled(&table.text(arguments.terminal.layout()))?;
         }
@@ -59,7 +69,7 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
             print_escaped(&format!("… and {} more (--limit, --csv)\n", found - limit))?;
         }
     }
-    sink.finish()?;
+    sink.finish(&verdict, read)?;
     Ok(if different > 0 && arguments.require { Status::LimitPassed } else { Status::Success })
 }
 

@@ -1,13 +1,26 @@
 //! What a database has: its tables with their rows, and its operators.
 
+use super::sink::Sink;
 use crate::{Failure, print_escaped, print_styled, warn};
+use perfdb_files::escape::spreadsheet_text;
+use perfdb_pycompat::csv_text::push_row;
 use perfdb_query::Database;
 use perfdb_report::layout::{Cell, Column, Layout, Table, more};
 use perfdb_report::screen::LINES;
+use serde_json::{Value, json};
+
+/// What stands in the list for an operator that launches no kernel.
+const NO_KERNEL: &str = "-";
 
 /// Prints tables and operators whose names hold one of the words, or all of them where none is given: as many of each as fit on a
 /// screen, unless `limit` says how many.
-pub(super) fn list(database: &Database, words: &[String], limit: Option<usize>, layout: Layout) -> Result<(), Failure> {
+pub(super) fn list(
+    database: &Database,
+    words: &[String],
+    limit: Option<usize>,
+    layout: Layout,
+    sink: Sink,
+) -> Result<(), Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let is_wanted = |names: &[&str]| {
         words.is_empty() || names.iter().any(|name| words.iter().any(|word| name.to_lowercase().contains(word)))
@@ -38,9 +51,14 @@ pub(super) fn list(database: &Database, words: &[String], limit: Option<usize>, 
     let mapped: Vec<[String; 2]> = operators
         .into_iter()
         .filter(|(name, kernels)| is_wanted(&[name, kernels]))
-        .map(|(name, kernels)| [name, if kernels.is_empty() { "-".to_owned() } else { kernels }])
+        .map(|(name, kernels)| [name, if kernels.is_empty() { NO_KERNEL.to_owned() } else { kernels }])
         .collect();
     let (table_count, operator_count) = (tables.len(), mapped.len());
+    let is_shown = sink.shows_table();
+    sink.finish_list(&document(&tables, &mapped), rows_of(&tables, &mapped))?;
+    if !is_shown {
+        return Ok(());
+    }
     print_escaped(&format!("tables: {table_count}, measured rows: {row_count}, operators: {operator_count}\n"))?;
     let room = limit.map_or_else(|| room([table_count, operator_count]), |limit| [limit; 2]);
     let tables = (tables, [Column::name("kernel (--kernel)"), Column::number("rows")], room[0], "tables");
@@ -56,6 +74,34 @@ pub(super) fn list(database: &Database, words: &[String], limit: Option<usize>, 
         print_styled(&format!("\n{}{left}", table.text(layout)))?;
     }
     Ok(())
+}
+
+/// The whole list for programs.
+fn document(tables: &[[String; 2]], operators: &[[String; 2]]) -> Value {
+    let tables = tables.iter().map(|[kernel, rows]| json!({"kernel_type": kernel, "rows": rows.parse::<u64>().ok()}));
+    let kernels = |kernels: &str| -> Vec<String> {
+        kernels.split(' ').filter(|kernel| *kernel != NO_KERNEL).map(str::to_owned).collect()
+    };
+    let operators = operators.iter().map(|[name, own]| json!({"operator": name, "kernel_types": kernels(own)}));
+    json!({
+        "format_version": 1,
+        "tables": tables.collect::<Vec<_>>(),
+        "operators": operators.collect::<Vec<_>>(),
+    })
+}
+
+/// The whole list as CSV: a line for each table and for each operator.
+fn rows_of(tables: &[[String; 2]], operators: &[[String; 2]]) -> String {
+    let mut out = String::new();
+    push_row(&mut out, ["kind", "name", "rows", "kernel_types"], "\n");
+    for [kernel, rows] in tables {
+        push_row(&mut out, ["table", &spreadsheet_text(kernel), rows, ""], "\n");
+    }
+    for [name, kernels] in operators {
+        let kernels = if kernels == NO_KERNEL { "" } else { kernels };
+        push_row(&mut out, ["operator", &spreadsheet_text(name), "", &spreadsheet_text(kernels)], "\n");
+    }
+    out
 }
 
 /// How many tables and operators fit on a screen together: either may take what the other leaves.

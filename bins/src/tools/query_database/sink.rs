@@ -1,11 +1,16 @@
-//! Answers as JSON lines and as CSV.
+//! Answers as JSON lines, as CSV, as a Parquet table and as a page.
 
 use crate::json_file::JsonFile;
+use crate::table_file::{OpenTable, TableFile};
 use crate::{Failure, print, quiet};
 use perfdb_files::replace::{Staged, commit};
+use perfdb_files::tables::{Batch, Schema, push, schema};
 use perfdb_pycompat::json::Style;
 use perfdb_query::answer_to_json;
-use perfdb_report::answers::{HEADER, INTERVAL_HEADER, Named, csv_cells, interval_cells};
+use perfdb_report::answers::{Answered, HEADER, INTERVAL_HEADER, TracedAnswer, csv_cells, interval_cells};
+use perfdb_report::page::Provenance;
+use perfdb_report::pages::{ANSWERS, answers_page};
+use perfdb_report::tables::{AnswerRow, answer_columns};
 use perfdb_store::table::LineEnd;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -58,11 +63,59 @@ impl Form {
     }
 }
 
+/// A Parquet table that is being written.
+struct Rows {
+    table: OpenTable,
+    schema: Schema,
+    batch: Batch,
+}
+
+/// How many rows are gathered before they are written.
+const BATCH_ROWS: usize = 1 << 14;
+
+impl Rows {
+    fn open(path: Option<&OsStr>) -> Result<Option<Rows>, Failure> {
+        let Some(file) = TableFile::asked(super::TOOL.name, path.map(Path::new))? else { return Ok(None) };
+        let schema = schema("answers", &answer_columns());
+        Ok(Some(Rows { table: file.begin(&schema)?, batch: schema.batch(), schema }))
+    }
+
+    fn add(&mut self, row: &AnswerRow<'_>) -> Result<(), Failure> {
+        push(&answer_columns(), &mut self.batch, row);
+        if self.batch.row_count() >= BATCH_ROWS {
+            self.table.write(std::mem::replace(&mut self.batch, self.schema.batch()))?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Staged, Failure> {
+        self.table.write(self.batch)?;
+        Ok(self.table.finish()?)
+    }
+}
+
+/// A page, and the answers that it lists.
+struct Listed {
+    file: JsonFile,
+    answers: Vec<TracedAnswer>,
+    all: u64,
+}
+
 /// Where answers go.
 pub(super) struct Sink {
     json: Form,
     csv: Form,
+    rows: Option<Rows>,
+    page: Option<Listed>,
     columns: Columns,
+}
+
+/// The files that are asked for.
+pub(super) struct Files<'a> {
+    pub(super) json: Option<&'a OsStr>,
+    pub(super) csv: Option<&'a OsStr>,
+    pub(super) parquet: Option<&'a OsStr>,
+    pub(super) html: Option<&'a OsStr>,
 }
 
 /// What answers have besides.
@@ -85,12 +138,14 @@ pub(super) struct Call<'a> {
 const CALL_HEADER: [&str; 2] = ["calls", "input_shapes"];
 
 impl Sink {
-    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>, columns: Columns) -> Result<Sink, Failure> {
+    pub(super) fn open(files: &Files<'_>, columns: Columns) -> Result<Sink, Failure> {
         let is_dash = |path: Option<&OsStr>| path.is_some_and(|path| path == "-");
-        if is_dash(json) && is_dash(csv) {
+        if is_dash(files.json) && is_dash(files.csv) {
             return Err(Failure::usage("--json and --csv cannot both go to stdout"));
         }
-        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)?, columns };
+        let page = JsonFile::open(files.html)?.map(|file| Listed { file, answers: Vec::new(), all: 0 });
+        let (json, csv) = (Form::open(files.json)?, Form::open(files.csv)?);
+        let mut sink = Sink { json, csv, rows: Rows::open(files.parquet)?, page, columns };
         if sink.csv.is_wanted() {
             let mut header = HEADER.to_vec();
             header.extend(INTERVAL_HEADER.iter().filter(|_| columns.intervals));
@@ -108,15 +163,32 @@ impl Sink {
 
     /// Whether a program reads the answers, those that are none included.
     pub(super) fn is_for_programs(&self) -> bool {
-        self.json.is_wanted() || self.csv.is_wanted()
+        self.json.is_wanted() || self.csv.is_wanted() || self.rows.is_some()
+    }
+
+    /// Whether the intervals of answers are shown, also under rules that give none.
+    pub(super) fn wants_intervals(&self) -> bool {
+        self.shows_table() || self.rows.is_some() || self.page.is_some()
     }
 
     pub(super) fn add(
         &mut self,
         id: &Option<Value>,
-        (name, answer): Named<'_>,
+        answered: &Answered,
         call: Option<Call<'_>>,
     ) -> Result<(), Failure> {
+        let Answered { name, answer, interval_us, .. } = answered;
+        if let Some(rows) = &mut self.rows {
+            let call = call.map(|call| (call.count, call.inputs));
+            rows.add(&AnswerRow { name, answer, interval_us: *interval_us, call })?;
+        }
+        if let Some(page) = &mut self.page {
+            page.all += 1;
+            if page.answers.len() < ANSWERS {
+                let calls = call.map_or(1, |call| call.count);
+                page.answers.push(TracedAnswer { answered: answered.clone(), calls });
+            }
+        }
         if self.json.is_wanted() {
             let mut line = serde_json::Map::new();
             line.insert("id".to_owned(), id.clone().unwrap_or_default());
@@ -155,12 +227,31 @@ impl Sink {
 
     /// The files that are written.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.json.file.iter().chain(&self.csv.file).map(JsonFile::path)
+        let page = self.page.iter().map(|page| &page.file);
+        let table = self.rows.iter().map(|rows| rows.table.path());
+        self.json.file.iter().chain(&self.csv.file).chain(page).map(JsonFile::path).chain(table)
     }
 
-    /// Writes both files, or none.
-    pub(super) fn finish(self) -> Result<(), Failure> {
-        let set = [self.json.finish()?, self.csv.finish()?];
-        Ok(commit(set.into_iter().flatten().collect())?)
+    /// Writes a list instead of answers.
+    pub(super) fn finish_list(mut self, list: &Value, rows: String) -> Result<(), Failure> {
+        if self.json.is_wanted() {
+            self.json.text = perfdb_pycompat::json::to_string(list)? + "\n";
+        }
+        if self.csv.is_wanted() {
+            self.csv.text = rows;
+        }
+        Ok(commit([self.json.finish()?, self.csv.finish()?].into_iter().flatten().collect())?)
+    }
+
+    /// Writes all files, or none. `verdict` is what the text begins with.
+    pub(super) fn finish(self, verdict: &str, read: Provenance) -> Result<(), Failure> {
+        let mut set: Vec<Staged> = [self.json.finish()?, self.csv.finish()?].into_iter().flatten().collect();
+        if let Some(rows) = self.rows {
+            set.push(rows.finish()?);
+        }
+        if let Some(Listed { file, answers, all }) = self.page {
+            set.push(file.stage_text(&answers_page(verdict, &answers, all, read).to_html()?)?);
+        }
+        Ok(commit(set)?)
     }
 }

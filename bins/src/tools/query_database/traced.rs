@@ -1,10 +1,11 @@
 //! The calls of a simulator's trace: what each costs, and the total.
 
-use super::answering::{Asking, Outcome};
+use super::answering::{Asking, Outcome, first_line};
 use super::sink::Call;
 use crate::{Failure, print_escaped, print_styled};
 use perfdb_query::TracedCall;
 use perfdb_report::answers::{Answered, TracedAnswer, details, reason, sentences, traced};
+use perfdb_report::layout::Layout;
 use serde_json::Value;
 
 /// How many answers, and how many calls without one, people read where they do not say.
@@ -20,13 +21,11 @@ impl Asking {
         for TracedCall { operator, query, count, event, .. } in calls {
             let (answer, inputs) = (self.reader.lookup(&query), query.input_shapes());
             outcome.counts.add(&answer, count);
-            let call = Call { count, inputs: &inputs };
-            self.sink.add(&Some(Value::from(event)), (&operator, &answer), Some(call))?;
-            let interval_us = self.intervals.of(&query, &answer, is_shown);
-            answers.push(TracedAnswer {
-                answered: Answered { name: operator, inputs, answer, interval_us },
-                calls: count,
-            });
+            let interval_us = self.intervals.of(&query, &answer, self.sink.wants_intervals());
+            let answered = Answered { name: operator, inputs, answer, interval_us };
+            let call = Call { count, inputs: &answered.inputs };
+            self.sink.add(&Some(Value::from(event)), &answered, Some(call))?;
+            answers.push(TracedAnswer { answered, calls: count });
             queries.push(query);
         }
         if is_shown {
@@ -51,7 +50,8 @@ impl Asking {
                 print_escaped(&details(&self.reader, query, one.answered.named(), self.details, self.layout))?;
             }
         }
-        self.sink.finish()?;
+        let verdict = first_line(&traced(&answers, 0, Layout::default()));
+        self.sink.finish(&verdict, self.read)?;
         Ok(outcome)
     }
 }

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::{csv, markdown, parts, text};
+use crate::layout::Layout;
 use crate::page::{Error, Page};
 use perfdb_tracediff::OneTrace;
 
 /// [`text`] of at most N bytes.
-pub fn bounded_text(one: &OneTrace, lines: &[String], bytes: usize) -> String {
-    let shown = |one: &OneTrace| text(one, lines) + &left_out(one);
+pub fn bounded_text(one: &OneTrace, lines: &[String], bytes: usize, layout: Layout) -> String {
+    let shown = |one: &OneTrace| text(one, lines, layout) + &left_out(one);
     let least = |one: &OneTrace| {
         let verdict = lines.first().map(String::as_str).unwrap_or_default();
         format!("{verdict}\n{}\n{}", parts_line(one), left_out(one))
@@ -59,7 +60,7 @@ pub fn bounded_html(page: &Page, one: &OneTrace, lines: &[String], bytes: usize)
     let page = |text: String| {
         format!("<!doctype html><meta charset=\"utf-8\"><title>explain-trace</title><pre>\n{}</pre>\n", escape(&text))
     };
-    let shown = |one: &OneTrace| page(text(one, lines) + &left_out(one));
+    let shown = |one: &OneTrace| page(text(one, lines, Layout::default()) + &left_out(one));
     let least = |one: &OneTrace| {
         let verdict = lines.first().map(String::as_str).unwrap_or_default();
         page(format!("{verdict}\n{}\n{}", parts_line(one), left_out(one)))

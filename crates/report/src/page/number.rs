@@ -25,6 +25,14 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     }
 }
 
+/// A number with its unit: `1 case`, `2 cases`, `1.5 µs`.
+pub(crate) fn counted(value: f64, decimals: usize, unit: &str) -> String {
+    // Abbreviations have no plural.
+    let is_word = unit.chars().count() > 3 && unit.chars().all(char::is_alphabetic);
+    let one = unit.strip_suffix('s').filter(|_| is_word && value == 1.0);
+    format!("{} {}", grouped(value, decimals), one.unwrap_or(unit))
+}
+
 /// [`grouped`] with a sign in front of what is above zero.
 pub fn signed(value: f64, decimals: usize) -> String {
     let text = grouped(value, decimals);
@@ -154,6 +162,13 @@ pub(crate) fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_case_is_no_plural() {
+        let shown = [(1.0, "cases"), (2.0, "cases"), (1.0, "µs"), (1.5, "rows"), (1.0, "ms")];
+        let shown = shown.map(|(value, unit)| counted(value, if value.fract() == 0.0 { 0 } else { 1 }, unit));
+        assert_eq!(shown, ["1 case", "2 cases", "1 µs", "1.5 rows", "1 ms"]);
+    }
 
     #[test]
     fn signs_and_zeros() {

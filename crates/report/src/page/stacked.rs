@@ -2,7 +2,7 @@
 
 use crate::page::chart::{Chart, ChartWidth, colours, legend, series};
 use crate::page::markup::push_escaped;
-use crate::page::number::{grouped, percent};
+use crate::page::number::{counted, grouped, percent};
 
 /// Bars made of the same parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ impl StackedBars<'_> {
             out += "<div><b>";
             push_escaped(&mut out, bar.name);
             out += "</b><span>";
-            push_escaped(&mut out, &format!("{} {}", grouped(total, decimals), self.unit));
+            push_escaped(&mut out, &counted(total, decimals, self.unit));
             out += "</span><svg viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\" aria-hidden=\"true\">";
             let mut from = 0.0;
             for (at, value) in bar.values.iter().enumerate().filter(|(_, value)| value.is_finite() && **value > 0.0) {
@@ -58,9 +58,8 @@ impl StackedBars<'_> {
                 push_escaped(
                     &mut out,
                     &format!(
-                        "{name}\n{} {}, {} of {}",
-                        grouped(*value, decimals),
-                        self.unit,
+                        "{name}\n{}, {} of {}",
+                        counted(*value, decimals, self.unit),
                         percent(value / total.max(f64::MIN_POSITIVE) * 100.0),
                         bar.name
                     ),

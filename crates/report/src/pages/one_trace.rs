@@ -1,6 +1,6 @@
 //! Where the time of one trace goes.
 
-use super::{counted, share};
+use super::{counted, sentence, share};
 use crate::one_trace::layers_and_runs;
 use crate::page::number::{grouped, in_ms, percent};
 use crate::page::{
@@ -42,13 +42,6 @@ pub fn one_trace_page(one: &OneTrace, provenance: Provenance) -> Page {
         ..Part::default()
     };
     Page { title: "Where the time of a step goes".to_owned(), parts: vec![part], provenance }
-}
-
-/// The same with a capital letter and a full stop.
-fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-    first + characters.as_str() + "."
 }
 
 fn trust(one: &OneTrace) -> Trust {

@@ -25,6 +25,9 @@ pub fn text(sides: &Sides, show_all: bool, layout: Layout) -> String {
     match sides {
         Sides::One(ranks) => side(&mut out, ranks, show_all, layout),
         Sides::Two(both) => {
+            escaped(&mut out, layout, |out| {
+                let _ = writeln!(out, "{}\n", verdict_of_two(both));
+            });
             comparison(&mut out, both, layout);
             for (number, ranks) in (1..).zip(both.iter()) {
                 let rule = "=".repeat(layout.columns.unwrap_or(RULE));
@@ -46,6 +49,13 @@ fn side(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
 
 fn per(ranks: &Ranks) -> &'static str {
     if ranks.per == "step" { " per step" } else { " in all" }
+}
+
+/// What the text begins with, line by line, the verdict first.
+pub(crate) fn headlines(ranks: &Ranks) -> Vec<String> {
+    let mut out = String::new();
+    headline(&mut out, ranks, Layout::default());
+    out.lines().map(str::to_owned).collect()
 }
 
 fn headline(out: &mut String, ranks: &Ranks, layout: Layout) {
@@ -179,7 +189,7 @@ fn rank_table(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
     let _ = writeln!(out, "\n{}", layout.heading(&heading));
     out.push_str(&table.text(layout));
     if ranks.ranks.len() > rows.len() {
-        let _ = writeln!(out, "(the {} latest of {}; --show-all shows all)", rows.len(), ranks.ranks.len());
+        let _ = writeln!(out, "(the {} latest of {}; --all shows all)", rows.len(), ranks.ranks.len());
     }
 }
 
@@ -233,12 +243,12 @@ fn steps(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
     let _ = writeln!(out, "\n{}", layout.heading("STEPS, the latest first, ms"));
     out.push_str(&table.text(layout));
     if rows.len() > shown {
-        let _ = writeln!(out, "(of {}; --show-all shows all)", rows.len());
+        let _ = writeln!(out, "(of {}; --all shows all)", rows.len());
     }
 }
 
-/// What both sides have per step.
-fn comparison(out: &mut String, sides: &[Ranks; 2], layout: Layout) {
+/// What both sides have per step, as the mean of their ranks, in ms.
+pub(crate) fn compared(sides: &[Ranks; 2]) -> Vec<(&'static str, [f64; 2])> {
     let mean = |side: &Ranks, time: fn(&RankResult) -> f64| {
         side.ranks.iter().map(time).sum::<f64>() / side.ranks.len().max(1) as f64
     };
@@ -251,13 +261,32 @@ fn comparison(out: &mut String, sides: &[Ranks; 2], layout: Layout) {
         ("collectives: waiting", |rank| rank.waiting_ms),
         ("collectives: transfer", |rank| rank.transfer_ms),
     ];
+    let held_up = |side: &Ranks| side.straggler.as_ref().map_or(0.0, |straggler| straggler.held_up_ms);
+    let both = |of: &dyn Fn(&Ranks) -> f64| [of(&sides[0]), of(&sides[1])];
+    let rows = rows.into_iter().map(|(name, time)| (name, both(&|side: &Ranks| mean(side, time))));
+    rows.chain([("waiting for one rank alone", both(&held_up))]).collect()
+}
+
+/// `a step takes 9.500 ms on side 2 and 9.100 ms on side 1 (+4.4 %); waiting for one rank alone 0.900 ms, not 0.500 ms`
+pub(crate) fn verdict_of_two(sides: &[Ranks; 2]) -> String {
+    let rows = compared(sides);
+    let of = |wanted: &str| rows.iter().find(|(name, _)| *name == wanted).map_or([0.0; 2], |(_, ms)| *ms);
+    let ([first, second], [waited, waits]) = (of("elapsed"), of("waiting for one rank alone"));
+    let percent = if first > 0.0 { format!(" ({:+.1} %)", 100.0 * (second / first - 1.0)) } else { String::new() };
+    let what = if sides.iter().all(|side| side.per == "step") { "a step" } else { "the whole" };
+    format!(
+        "{what} takes {second:.3} ms on side 2 and {first:.3} ms on side 1{percent}; waiting for one rank alone: {waits:.3} and {waited:.3} ms"
+    )
+}
+
+fn comparison(out: &mut String, sides: &[Ranks; 2], layout: Layout) {
     let mut table = Table::new([
         Column::name(""),
         Column::number("side 1").at_least(11),
         Column::number("side 2").at_least(11),
         Column::number("difference").at_least(11),
     ]);
-    let mut line = |name: &str, [first, second]: [f64; 2]| {
+    for (name, [first, second]) in compared(sides) {
         let difference = second - first;
         table.push([
             Cell::from(name),
@@ -265,12 +294,7 @@ fn comparison(out: &mut String, sides: &[Ranks; 2], layout: Layout) {
             format!("{second:.3}").into(),
             Cell::from(format!("{difference:+.3}")).toned(Tone::of_difference(difference)),
         ]);
-    };
-    for (name, time) in rows {
-        line(name, [mean(&sides[0], time), mean(&sides[1], time)]);
     }
-    let held_up = |side: &Ranks| side.straggler.as_ref().map_or(0.0, |straggler| straggler.held_up_ms);
-    line("waiting for one rank alone", [held_up(&sides[0]), held_up(&sides[1])]);
     let per = if sides.iter().all(|side| side.per == "step") { "step" } else { "trace" };
     let heading = format!("FROM SIDE 1 TO SIDE 2, ms per {per}, mean of the ranks");
     let _ = writeln!(out, "{}", layout.heading(&heading));

@@ -1,6 +1,6 @@
 //! What changed, a line for each case.
 
-use perfdb_audit::versions::diff::{Side, TableDiff};
+use perfdb_audit::versions::diff::{RowDiff, Side, TableDiff};
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 
@@ -38,12 +38,7 @@ pub fn csv_rows(table: &TableDiff) -> String {
         let [spread_a, spread_b] = of(|side| side.spread_us);
         let [line_a, line_b] = [row.a, row.b].map(|side| side.map(|side| side.line.to_string()).unwrap_or_default());
         let source = row.a.or(row.b).and_then(|side| side.source).map_or("", |source| source.name());
-        let metadata: Vec<String> = row
-            .metadata
-            .iter()
-            .map(|(column, a, b)| format!("{}: {a} | {b}", table.metadata_columns[*column]))
-            .collect();
-        let (case, ratio, metadata) = (row.case.to_string(), number(row.ratio), metadata.join("; "));
+        let (case, ratio, metadata) = (row.case.to_string(), number(row.ratio), other_metadata(table, row));
         let cells = [
             kernel_type.as_str(),
             &spreadsheet_text(&case),
@@ -62,4 +57,10 @@ pub fn csv_rows(table: &TableDiff) -> String {
         push_row(&mut out, cells, "\r\n");
     }
     out
+}
+
+/// The cells that describe a case and are not the same in both tables.
+pub(crate) fn other_metadata(table: &TableDiff, row: &RowDiff) -> String {
+    let cells = row.metadata.iter().map(|(column, a, b)| format!("{}: {a} | {b}", table.metadata_columns[*column]));
+    cells.collect::<Vec<_>>().join("; ")
 }
