@@ -23,6 +23,7 @@
 //! roofline, times the efficiency of the nearest rows (ordinary kriging of its logarithm), with an interval as wide as the errors
 //! of rows that were left out in the way the question lies to the rows.
 
+mod around;
 mod beyond;
 mod build;
 mod calibrate;

@@ -1,5 +1,6 @@
 //! From measured rows to a model.
 
+use crate::predict::around;
 use crate::predict::calibration::{Calibration, FEW, FEW_TOGETHER};
 use crate::predict::forest::Forest;
 use crate::predict::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
@@ -121,6 +122,7 @@ impl Model {
             moved: Vec::new(),
             typical: 1e-12,
             hardest: f64::INFINITY,
+            ends: around::ends((0..order.len() as u32).map(|row| around::coordinates(&scale, forest.row(row)))),
             scale,
             forest,
             means,

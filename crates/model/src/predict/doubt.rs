@@ -44,7 +44,7 @@ impl Model {
     /// How unsure the prediction of a call is; `None` as [`predict`](Model::predict).
     pub fn doubt(&self, slice: usize, place: &Place) -> Option<Doubt> {
         let spot = self.spot(slice, place)?;
-        let near = self.forest.nearest(spot.slice, &spot.place, self.neighbours, |_| true);
+        let near = self.around(spot.slice, &spot.place, |_| true);
         self.doubt_at(&spot, &near, place)
     }
 

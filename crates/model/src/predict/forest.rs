@@ -88,7 +88,19 @@ pub(crate) struct Nearest<const K: usize> {
 
 impl<const K: usize> Nearest<K> {
     pub(crate) fn new(limit: usize) -> Self {
-        Nearest { limit: limit.min(K), len: 0, bound: f64::INFINITY, distances: [f64::INFINITY; K], rows: [0; K] }
+        Self::within(f64::INFINITY, limit)
+    }
+
+    /// None, of which those count that are nearer than a bound.
+    fn within(bound: f64, limit: usize) -> Self {
+        Nearest { limit: limit.min(K), len: 0, bound, distances: [f64::INFINITY; K], rows: [0; K] }
+    }
+
+    /// With more rows, which take the places of the farthest where there is no room.
+    pub(crate) fn add(&mut self, more: &[(f64, u32)]) {
+        self.len = self.len.min(K.saturating_sub(more.len()));
+        self.limit = K;
+        more.iter().for_each(|(distance, row)| self.insert(*distance, *row));
     }
 
     pub(crate) fn rows(&self) -> &[u32] {
@@ -168,6 +180,12 @@ impl Forest {
         if one == other { 0.0 } else { self.penalties[one] + self.penalties[other] }
     }
 
+    /// How far a row is from a place of a slice.
+    pub(crate) fn distance(&self, slice: usize, place: &[f64], row: u32) -> f64 {
+        let own = self.row(row).iter().zip(place).map(|(there, here)| (there - here).abs()).sum::<f64>();
+        self.penalty(slice, self.slice_of(row)) + own
+    }
+
     /// The nearest rows of a place that pass; of equally distant ones those that lie first in the trees.
     #[inline]
     pub(crate) fn nearest<const K: usize>(
@@ -177,7 +195,20 @@ impl Forest {
         limit: usize,
         passes: impl Fn(u32) -> bool,
     ) -> Nearest<K> {
-        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, place, limit, &passes))
+        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, place, Nearest::new(limit), &passes))
+    }
+
+    /// The nearest row of a place that passes, with its distance, among those that are nearer than a bound.
+    pub(crate) fn nearest_within(
+        &self,
+        slice: usize,
+        place: &[f64],
+        bound: f64,
+        passes: impl Fn(u32) -> bool,
+    ) -> Option<(f64, u32)> {
+        let empty = Nearest::<1>::within(bound, 1);
+        let near = with_dims!(self.dims, D => self.nearest_in::<1, D>(slice, place, empty, &passes));
+        near.distances().first().copied().zip(near.rows().first().copied())
     }
 
     #[inline]
@@ -185,13 +216,13 @@ impl Forest {
         &self,
         slice: usize,
         place: &[f64],
-        limit: usize,
+        empty: Nearest<K>,
         passes: &impl Fn(u32) -> bool,
     ) -> Nearest<K> {
         let mut target = [0.0; D];
         target.copy_from_slice(&place[..D]);
-        let mut search = Search { forest: self, target, base: 0.0, passes, best: Nearest::new(limit) };
-        if limit == 0 {
+        let mut search = Search { forest: self, target, base: 0.0, passes, best: empty };
+        if search.best.limit == 0 {
             return search.best;
         }
         search.visit(self.roots[slice] as usize, 0.0, &mut [0.0; D]);

@@ -21,6 +21,8 @@ use smallvec::SmallVec;
 pub struct Model {
     pub(crate) scale: Scale,
     pub(crate) forest: Forest,
+    /// The ends of the rows on each of their coordinates.
+    pub(crate) ends: Vec<[f64; 2]>,
     /// Logarithm of the time over the roofline's, in tree order, as all that follows. That of an outlier is what its neighbours say.
     pub(crate) residuals: Vec<f64>,
     pub(crate) times_us: Vec<f64>,
@@ -214,7 +216,7 @@ impl Model {
 
     /// Predicts a spot, at which another slice may have a row; that is looked for where no row is the spot itself.
     pub(crate) fn find<'t>(&self, spot: &Spot, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
-        let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, |_| true);
+        let near = self.around(spot.slice, &spot.place, |_| true);
         let class = self.class(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
             let value = self.residuals.iter().sum::<f64>() / self.len().max(1) as f64;
@@ -254,7 +256,7 @@ impl Model {
 
     /// A spot as the nearest rows that pass predict it, over the roofline.
     pub(crate) fn krige(&self, spot: &Spot, passes: impl Fn(u32) -> bool) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
-        let near = self.forest.nearest(spot.slice, &spot.place, self.neighbours, passes);
+        let near = self.around(spot.slice, &spot.place, passes);
         let kriged = self.correlations(spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
         (near, kriged)
     }

@@ -35,7 +35,7 @@ impl Scale {
     }
 
     /// The octaves of a row or a place, as if nothing leant.
-    fn upright(&self, place: &[f64]) -> [f64; MOST_AXES] {
+    pub(crate) fn upright(&self, place: &[f64]) -> [f64; MOST_AXES] {
         let mut octaves = [0.0; MOST_AXES];
         for ((octaves, at), (_, factor)) in octaves.iter_mut().zip(place).zip(&self.varying) {
             *octaves = at / factor;

@@ -3,11 +3,11 @@
 use super::{LARGEST_SIZES, MOST_ROWS, few};
 use crate::predict::beyond::{Method, Near, hold, plane};
 use crate::predict::class::Class;
+use crate::predict::forest::Nearest;
 use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS};
 use crate::predict::model::{Model, Spot};
 use crate::predict::rows::choose;
 use crate::predict::twin::values_of;
-use smallvec::SmallVec;
 
 /// With all rows nearer than this many median distances.
 const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
@@ -83,15 +83,22 @@ fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
     let around = |row: u32| -> (u32, Vec<(u32, f64)>) {
         let (slice, place) = (model.forest.slice_of(row), model.forest.row(row));
         let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, place, WIDE * model.neighbours, |_| true);
-        let pairs = near.rows().iter().copied().zip(near.distances().iter().copied());
-        (row, pairs.filter(|(other, _)| *other != row).collect())
+        (row, pairs(&near).into_iter().filter(|(other, _)| *other != row).collect())
     };
     let chosen: Vec<(u32, Vec<(u32, f64)>)> = some(asked.rows, MOST_ROWS, 5).map(around).collect();
     for level in LEVELS {
         let radius = level * model.median_distance;
         let left_out = |(row, around): &(u32, Vec<(u32, f64)>)| {
             let is_far = |pair: &&(u32, f64)| pair.1 >= radius;
-            let far: Vec<(u32, f64)> = around.iter().filter(is_far).take(model.neighbours).copied().collect();
+            let mut near = Nearest::<MOST_NEIGHBOURS>::new(model.neighbours);
+            let far: Vec<(f64, u32)> =
+                around.iter().filter(is_far).map(|(other, distance)| (*distance, *other)).collect();
+            near.add(&far[..far.len().min(model.neighbours)]);
+            let (slice, place) = (model.forest.slice_of(*row), model.forest.row(*row));
+            model.add_sides(slice, place, &mut near, |other| {
+                other != *row && model.forest.distance(slice, place, other) >= radius
+            });
+            let far = pairs(&near);
             (far.len() >= model.neighbours.min(4)).then(|| {
                 let found = residual(model, asked.twin, *row, &far);
                 if level == 0.0 { blind(model, *row, &far, found) } else { found }
@@ -166,9 +173,13 @@ pub(super) fn leave_out(
     passes: impl Fn(u32) -> bool,
 ) -> Option<Residual> {
     let slice = model.forest.slice_of(row);
-    let near = model.forest.nearest::<MOST_NEIGHBOURS>(slice, model.forest.row(row), model.neighbours, passes);
-    let pairs: Vec<(u32, f64)> = near.rows().iter().copied().zip(near.distances().iter().copied()).collect();
-    (!pairs.is_empty()).then(|| residual(model, twin, row, &pairs))
+    let from = pairs(&model.around(slice, model.forest.row(row), passes));
+    (!from.is_empty()).then(|| residual(model, twin, row, &from))
+}
+
+/// Rows with their distances.
+fn pairs<const K: usize>(near: &Nearest<K>) -> Vec<(u32, f64)> {
+    near.rows().iter().copied().zip(near.distances().iter().copied()).collect()
 }
 
 /// By how much a row is missed from these others.
@@ -218,16 +229,13 @@ pub(super) fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residua
 /// How hard a row would be to predict if another one were not known.
 pub(super) fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
     let (slice, place) = (model.forest.slice_of(row), model.forest.row(row));
-    // One more than count, in case the unknown row is one of them.
-    let near =
-        model.forest.nearest::<{ MOST_NEIGHBOURS + 1 }>(slice, place, model.neighbours + 1, |other| other != row);
-    if !near.rows().iter().take(model.neighbours).any(|other| *other == unknown) {
+    if !model.around(slice, place, |other| other != row).rows().contains(&unknown) {
         return f64::from(model.difficulty[row as usize]);
     }
-    let rows: SmallVec<[u32; MOST_NEIGHBOURS]> =
-        near.rows().iter().copied().filter(|other| *other != unknown).collect();
-    let correlations = Correlations::of(&model.forest, &rows, slice, place, Likeness::SAME, model.correlation);
-    let kriged = correlations.solve(&model.values_of(&rows), model.correlation.nugget);
+    let near = model.around(slice, place, |other| other != row && other != unknown);
+    let rows = near.rows();
+    let correlations = Correlations::of(&model.forest, rows, slice, place, Likeness::SAME, model.correlation);
+    let kriged = correlations.solve(&model.values_of(rows), model.correlation.nugget);
     let residual = kriged.value - model.residuals[row as usize];
     (residual * residual / kriged.variance).min(model.hardest)
 }
