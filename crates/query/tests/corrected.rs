@@ -182,6 +182,29 @@ fn without_a_tier_the_first_row_of_a_size_counts_on_both_sides() -> AnyResult<()
 }
 
 #[test]
+fn rows_of_the_very_type_come_first_in_a_table_of_collectives() -> AnyResult<()> {
+    let table = "message_bytes,num_devices,dtype,topology_tier,Duration(us)\n\
+                 1000,2,DT_FP16,0,10\n3000,2,DT_FP16,0,30\n1000,2,DT_INT8,0,12\n3000,2,DT_INT8,0,36\n1000,4,DT_INT8,0,50\n";
+    let entry = mapping("kernel_type: hcom_allReduce_, category: communication");
+    let (_folder, database) = database(&[("hcom_allReduce_.csv", table), ("op_mapping.yaml", &entry)])?;
+    let ranks = |count: i64| Argument::List((0..count).map(Argument::Integer).collect());
+    let query = |elements: i64, dtype: DType, devices: i64| {
+        Query::operator("op").input(Tensor::new([elements], dtype)).argument(ranks(devices)).tier(0)
+    };
+    for semantics in [ReaderSemantics::Corrected, ReaderSemantics::Best] {
+        let us = |query: Query| us(&reader(&database, semantics), &query);
+        assert_eq!(us(query(1000, DType::Int8, 2)), Some(12.0), "{semantics:?}");
+        assert_eq!(us(query(500, DType::Float16, 2)), Some(10.0), "{semantics:?}");
+        // Between rows, too; and a group that only another type has still answers.
+        let between = us(query(2000, DType::Int8, 2)).ok_or("no answer")?;
+        assert!((12.0..=36.0).contains(&between) && between != us(query(1000, DType::Float16, 2)).unwrap_or(between));
+        assert_eq!(us(query(500, DType::Float16, 4)), Some(50.0), "{semantics:?}");
+    }
+    assert_eq!(us(&reader(&database, ReaderSemantics::Upstream), &query(1000, DType::Int8, 2)), Some(10.0));
+    Ok(())
+}
+
+#[test]
 fn a_composite_whose_collective_misses_says_so_and_one_between_rows_is_interpolated() -> AnyResult<()> {
     let table = products(&[(16, 512, 256, 8.0), (32, 512, 256, 16.0)]);
     let collective = "message_bytes,num_devices,Duration(us)\n1024,2,10\n1048576,2,20\n";

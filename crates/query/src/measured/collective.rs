@@ -5,6 +5,8 @@ use crate::context::Context;
 use crate::dtype::size_bytes;
 use crate::query::{Argument, Grid};
 use crate::semantics::Sizes;
+use crate::table::collective::CollectiveRows;
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -41,6 +43,7 @@ impl Method {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message {
     pub(crate) bytes: i64,
+    pub(crate) dtype: DType,
     pub(crate) devices: i64,
     pub(crate) tier: Option<i64>,
     pub(crate) method: Method,
@@ -117,15 +120,24 @@ pub(crate) fn message(context: &Context<'_>) -> Option<Message> {
     if query.name() == "tensor_cast.reduce_scatter.default" && devices > 1 {
         bytes /= devices;
     }
-    Some(Message { bytes, devices, tier: tier(context), method: Method::AlphaBeta })
+    Some(Message { bytes, dtype: tensor.dtype, devices, tier: tier(context), method: Method::AlphaBeta })
 }
 
-/// What sending a message takes.
+/// What sending a message takes. Rows of its type come first where a table has several types: to reduce other elements takes another time.
 pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Result<Sent, Miss> {
     let Some(table) = context.collective(name)? else { return Err(Miss::new("csv_not_found")) };
     if !table.has_sizes {
         return Err(Miss::new("csv_format_raw"));
     }
+    let own = table
+        .of_type(message.dtype)
+        .filter(|own| context.rules.exact_types && own.group(message.devices, message.tier).is_some());
+    let sent = own.and_then(|own| send_in(context, own, message).ok());
+    sent.map_or_else(|| send_in(context, table, message), Ok)
+}
+
+/// The same by the rows of one table.
+fn send_in(context: &Context<'_>, table: &CollectiveRows, message: Message) -> Result<Sent, Miss> {
     let bytes = message.bytes as f64;
     let group = table.group(message.devices, message.tier);
     let bracket = group.and_then(|group| group.bracket(bytes));

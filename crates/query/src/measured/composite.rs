@@ -11,6 +11,7 @@ use crate::facts::Fact;
 use crate::interval::interval_us;
 use crate::query::{Query, Shape};
 use perfdb_pycompat::yaml::{Map, Node};
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 
 /// A composite operator.
@@ -155,9 +156,16 @@ fn message(context: &Context<'_>) -> Option<Message> {
         (true, [rest @ .., _]) if !rest.is_empty() => crate::query::elements(rest),
         (_, shape) => *shape.first()?,
     };
-    let element = if is_one_byte_number(a.dtype) { 2 } else { size_bytes(a.dtype) };
+    let dtype = if is_one_byte_number(a.dtype) { DType::BFloat16 } else { a.dtype };
+    let element = size_bytes(dtype);
     let bytes = rows.saturating_mul(*b.shape.last()?).saturating_mul(element);
-    Some(Message { bytes, devices: ranks.len() as i64, tier: collective::tier(context), method: Method::AlphaBeta })
+    Some(Message {
+        bytes,
+        dtype,
+        devices: ranks.len() as i64,
+        tier: collective::tier(context),
+        method: Method::AlphaBeta,
+    })
 }
 
 /// A collective that takes the place of another one under sequence parallelism.

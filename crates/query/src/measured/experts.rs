@@ -240,7 +240,7 @@ pub(crate) fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Resul
     }
     let topk = if indices.shape.len() >= 2 { *indices.shape.last().unwrap_or(&1) } else { 1 };
     let bytes = x.elements().saturating_mul(size_bytes(x.dtype)).saturating_mul(topk);
-    Ok((name, Message { bytes, devices, tier: collective::tier(context), method }))
+    Ok((name, Message { bytes, dtype: x.dtype, devices, tier: collective::tier(context), method }))
 }
 
 /// How the scales of the experts' weights lie: those of all experts one after another, or a row for each expert.

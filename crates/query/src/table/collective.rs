@@ -6,13 +6,21 @@ use perfdb_model::predict::{Collective, Place, Rows, Table};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
+use perfdb_store::dtype::DType;
 use perfdb_store::duration::is_valid;
 use perfdb_store::table::Scan;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-const WANTED: [&str; 6] =
-    ["message_bytes", "num_devices", "topology_tier", MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
+const WANTED: [&str; 7] = [
+    "message_bytes",
+    "num_devices",
+    "topology_tier",
+    MEASURED_DURATION,
+    PROFILED_DURATION,
+    COMMUNICATION_DURATION,
+    "dtype",
+];
 
 /// The rows of a table, in groups that are asked together.
 #[derive(Debug)]
@@ -23,6 +31,8 @@ pub(crate) struct CollectiveRows {
     pub(crate) has_sizes: bool,
     has_tier: bool,
     groups: Vec<Group>,
+    /// The rows of each type, where there are several.
+    by_type: Vec<(DType, CollectiveRows)>,
     /// The tiers that questions are asked of, in order; none where the table knows no tiers.
     pub(crate) tiers: Vec<Option<f64>>,
     /// What was learnt of the rows of each tier that questions are asked of; made when it is first asked for.
@@ -67,20 +77,36 @@ impl CollectiveRows {
             let (Some(bytes), Some(devices)) = (cell(0), cell(1)) else { continue };
             if let Some(duration_us) = order.iter().find_map(duration) {
                 let line = u32::try_from(row.line).unwrap_or(u32::MAX);
-                rows.push((devices, cell(2), SizedRow { bytes, duration_us, line }));
+                let dtype: Option<DType> = row.cell(6).trim().parse().ok();
+                rows.push((dtype, (devices, cell(2), SizedRow { bytes, duration_us, line })));
             }
         }
-        let mut table = CollectiveRows {
-            kernel_type,
-            path,
+        let mut types: Vec<Option<DType>> = rows.iter().map(|(dtype, _)| *dtype).collect();
+        types.sort_unstable();
+        types.dedup();
+        let new = || CollectiveRows {
+            kernel_type: kernel_type.clone(),
+            path: path.clone(),
             has_sizes,
             has_tier,
             groups: Vec::new(),
+            by_type: Vec::new(),
             tiers: Vec::new(),
             by_tier: OnceLock::new(),
             of_all: OnceLock::new(),
         };
-        for &(devices, tier, row) in &rows {
+        let of = |wanted: DType| {
+            let own = rows.iter().filter(|(dtype, _)| *dtype == Some(wanted));
+            (wanted, new().with(own.map(|(_, row)| *row)))
+        };
+        let by_type = if types.len() > 1 { types.into_iter().flatten().map(of).collect() } else { Vec::new() };
+        Ok(CollectiveRows { by_type, ..new().with(rows.iter().map(|(_, row)| *row)) })
+    }
+
+    fn with(self, rows: impl Iterator<Item = (f64, Option<f64>, SizedRow)>) -> CollectiveRows {
+        let has_tier = self.has_tier;
+        let mut table = self;
+        for (devices, tier, row) in rows {
             table.add(devices, None, row);
             if let Some(tier) = tier.filter(|_| has_tier) {
                 table.add(devices, Some(tier), row);
@@ -91,7 +117,12 @@ impl CollectiveRows {
             group.line = line_through(&group.rows);
         }
         table.tiers = tiers(&table.groups, has_tier);
-        Ok(table)
+        table
+    }
+
+    /// The rows of a type, where the table has several types.
+    pub(crate) fn of_type(&self, dtype: DType) -> Option<&CollectiveRows> {
+        self.by_type.iter().find(|(own, _)| *own == dtype).map(|(_, rows)| rows)
     }
 
     fn add(&mut self, devices: f64, tier: Option<f64>, row: SizedRow) {
