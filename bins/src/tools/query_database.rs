@@ -132,7 +132,7 @@ struct QuestionArguments {
     #[arg(long, value_name = "SHAPES", requires = "kernel")]
     input_shapes: Option<String>,
 
-    /// Data types of inputs without one, as in a table; one stands for all
+    /// Data types of inputs without one, as in a table; one stands for all, a scheme (w4a16) for activations and weights
     #[arg(long, value_name = "TYPES", requires = "kernel", default_value = "DT_BF16")]
     types: String,
 

@@ -11,6 +11,7 @@
 //! ```
 
 mod names;
+mod scheme;
 mod unknown;
 
 pub use unknown::UnknownDType;

@@ -24,7 +24,7 @@ pub(super) fn of_kernel(kernel: &str, given: &[String], shapes: Option<&str>, ty
         text.split(is_end).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
     };
     let shapes = shapes.map_or_else(|| given.iter().flat_map(|word| cells(word)).collect(), cells);
-    let types = cells(types);
+    let types = types_of(cells(types), shapes.len());
     let untyped = shapes.iter().filter(|shape| !shape.contains(':')).count();
     if untyped > 0 && types.len() != 1 && types.len() != shapes.len() {
         return Err(Failure::usage(format!("--types has {} types for {} shapes", types.len(), shapes.len())));
@@ -37,6 +37,19 @@ pub(super) fn of_kernel(kernel: &str, given: &[String], shapes: Option<&str>, ty
         });
     }
     Ok(query)
+}
+
+/// The types of this many inputs: those given, or, of a scheme such as `w4a16`, the type of weights for the second input and that of activations for all others.
+fn types_of(given: Vec<String>, count: usize) -> Vec<String> {
+    match given.as_slice() {
+        [one] => match DType::of_scheme(one) {
+            Some([activations, weights]) => {
+                (0..count).map(|at| if at == 1 { weights } else { activations }.to_string()).collect()
+            }
+            None => given,
+        },
+        _ => given,
+    }
 }
 
 /// An argument: a tensor, nothing, or JSON.
@@ -103,6 +116,13 @@ mod tests {
             assert_eq!(of_kernel("K", &owned(given), None, "DT_BF16").unwrap(), expected, "{given:?}");
         }
         assert_eq!(of_kernel("K", &[], Some("16x512 768x512"), "DT_BF16;DT_BF16").unwrap(), expected);
+        let mixed = of_kernel("K", &owned(&["16,512:bf16", "768,512:int4"]), None, "DT_BF16").unwrap();
+        for types in ["w4a16", "int4_wo", "DT_BF16;INT4"] {
+            assert_eq!(of_kernel("K", &[], Some("16,512;768,512"), types).unwrap(), mixed, "{types}");
+        }
+        let experts = of_kernel("K", &owned(&["16,512", "8,768,512", "16,2:int32"]), None, "w4a16_mxfp4").unwrap();
+        let all = "16,512:bf16 8,768,512:mxfp4 16,2:int32";
+        assert_eq!(of_kernel("K", &owned(&[all]), None, "DT_BF16").unwrap(), experts);
         assert!(of_kernel("K", &owned(&["16,512"]), Some("16,512"), "DT_BF16").is_err());
         assert!(of_kernel("K", &owned(&["16,512", "1"]), None, "DT_BF16;FLOAT;FLOAT").is_err());
     }

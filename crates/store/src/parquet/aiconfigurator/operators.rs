@@ -4,6 +4,7 @@ use super::export::PREFIX;
 use super::sizes::Sizes;
 use super::source::SourceTable;
 use crate::columns;
+use crate::dtype::DType;
 use crate::parquet::COMPUTE_COLUMNS;
 use crate::parquet::error::Error;
 use crate::registry::parts::{ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, COLLECTIVE_PREFIX, REDUCE_SCATTER};
@@ -317,18 +318,22 @@ fn keys(table: &SourceTable, row: usize) -> Result<u64, Error> {
 
 /// Types of activations and weights, as tables spell them. What names a whole scheme stands for the types that it computes on.
 pub(super) fn types(name: &str) -> (&'static str, &'static str) {
-    match name {
-        "float32" | "float" => ("DT_FLOAT", "DT_FLOAT"),
-        "float16" | "half" => ("FLOAT16", "FLOAT16"),
-        "int8" | "sq" => ("INT8", "INT8"),
-        "int8_wo" => ("DT_BF16", "INT8"),
-        "int4_wo" => ("DT_BF16", "INT4"),
-        "nvfp4" => ("FLOAT4_E2M1", "FLOAT4_E2M1"),
-        "w4afp8" => ("FLOAT8_E4M3FN", "INT4"),
-        "w4a16_mxfp4" => ("DT_BF16", "FLOAT4_E2M1"),
-        "w4a8_mxfp4_mxfp8" => ("FLOAT8_E4M3FN", "FLOAT4_E2M1"),
-        name if name.starts_with("fp8") => ("FLOAT8_E4M3FN", "FLOAT8_E4M3FN"),
-        _ => ("DT_BF16", "DT_BF16"),
+    let one = match name {
+        "float32" | "float" => DType::Float32,
+        "float16" | "half" => DType::Float16,
+        "int8" => DType::Int8,
+        name if name.starts_with("fp8") => DType::Float8E4M3Fn,
+        _ => DType::BFloat16,
+    };
+    let [activation, weight] = DType::of_scheme(name).unwrap_or([one; 2]);
+    (spelled(activation), spelled(weight))
+}
+
+fn spelled(dtype: DType) -> &'static str {
+    match dtype {
+        DType::BFloat16 => "DT_BF16",
+        DType::Float32 => "DT_FLOAT",
+        other => other.database_name().unwrap_or(other.name()),
     }
 }
 
