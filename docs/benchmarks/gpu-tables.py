@@ -3,12 +3,13 @@
 
     gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N]
     gpu-tables.py DATA PERFDB --imported SYSTEM/FRAMEWORK/VERSION [--only TEXT] [--most N]
+    gpu-tables.py DATA PERFDB --rows SYSTEM
 
 DATA: `aic-core/src/aiconfigurator_core/systems/data` of github.com/ai-dynamo/aiconfigurator. ANSWER_TASKS: the example of perfdb-query.
 With --imported the program itself is asked: it imports the tables of that version, each row is asked its own query, and values are left out of
-copies of the imported tables.
+copies of the imported tables. With --rows all versions of a system are imported, and each row of all tables is asked its own query.
 --process also fits a Gaussian process (Matern 3/2, one range per axis, logarithmic sizes) to the rows of the tables without a formula.
-Needs pyarrow (but for --imported); --process needs scikit-learn. Which rows are left out depends on a hash alone.
+Needs pyarrow (but for --imported and --rows); --process needs scikit-learn. Which rows are left out depends on a hash alone.
 """
 import argparse, csv, hashlib, io, json, math, shutil, subprocess, sys, tempfile, warnings
 from collections import defaultdict
@@ -166,18 +167,74 @@ def line(scores, count):
 IMPORTED = {"gemm_": ["n", "k"], "context_attention_": ["isl", "batch_size"], "generation_attention_": ["step", "batch_size"]}
 
 
-def queried(program, folder, kernel, rows):
-    """What the program answers to the queries of some rows."""
-    lines = []
-    for number, row in enumerate(rows):
-        pairs = zip(row["Input Shapes"].split(";"), row["Input Data Types"].split(";"))
-        inputs = [{"shape": [int(size) for size in shape.split(",")], "dtype": dtype} for shape, dtype in pairs]
-        lines.append(json.dumps({"id": number, "query": {"kernel": kernel, "inputs": inputs}}) + "\n")
-    command = [program, "db", "query", str(folder), "--manifest", "-", "--semantics", "best", "-o", "-.json", "-q"]
-    done = subprocess.run(command, input="".join(lines), capture_output=True, text=True)
+def query_of(kernel, row):
+    """The query of a row: its inputs, and over how many ranks experts are spread."""
+    pairs = zip(row["Input Shapes"].split(";"), row["Input Data Types"].split(";"))
+    query = {"kernel": kernel, "inputs": [{"shape": [int(size) for size in shape.split(",")], "dtype": dtype} for shape, dtype in pairs]}
+    return query | ({"ep_size": int(row["EP Size"])} if row.get("EP Size") else {})
+
+
+def message_of(operator, row):
+    """The query of a row of a collective. What is scattered is told by the whole of it."""
+    dtype, size = {"DT_BF16": ("bfloat16", 2), "DT_FP16": ("float16", 2), "DT_INT8": ("int8", 1)}[row["dtype"]]
+    devices = int(row["num_devices"])
+    elements = int(row["message_bytes"]) // size * (devices if "reduce_scatter" in operator else 1)
+    return {"op": operator, "inputs": [{"shape": [elements], "dtype": dtype}], "devices": devices, "tier": int(row["topology_tier"])}
+
+
+def asked(program, folder, queries, semantics="best"):
+    """What the program answers to queries."""
+    lines = "".join(json.dumps({"id": number, "query": query}) + "\n" for number, query in enumerate(queries))
+    command = [program, "db", "query", str(folder), "--manifest", "-", "--semantics", semantics, "-o", "-.json", "-q"]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
     return [json.loads(line)["answer"] for line in done.stdout.splitlines()]
+
+
+def queried(program, folder, kernel, rows):
+    """What the program answers to the queries of some rows."""
+    return asked(program, folder, [query_of(kernel, row) for row in rows])
+
+
+def operators_of(folder):
+    """The operator of each kernel type that stands alone in the mapping."""
+    found, operator = {}, None
+    for line in (folder / "op_mapping.yaml").read_text().splitlines():
+        if line.startswith("  ") and not line.startswith("   ") and line.endswith(":"):
+            operator = line.strip(" :")
+        elif line.startswith("    kernel_type: "):
+            found.setdefault(line.split(": ")[1], operator)
+    return found
+
+
+def own_rows(arguments):
+    """Each row of each version of a system is asked its own query."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [arguments.program, "db", "import", "--from", "aiconfigurator", str(arguments.data / arguments.rows)]
+        subprocess.run([*command, "--database-path", folder, "-q"], check=True)
+
+        def of_table(path):
+            rows = list(csv.DictReader(path.open()))
+            name, operator = "Duration(us)", operators_of(path.parent).get(path.stem)
+            if "Input Shapes" in rows[0]:
+                name, queries = "Average Duration(us)", [query_of(path.stem, row) for row in rows]
+            elif operator is None:
+                return path, len(rows), None
+            else:
+                queries = [message_of(operator, row) for row in rows]
+            answers = asked(arguments.program, path.parent, queries, "corrected")
+            is_own = lambda row, answer: answer.get("source") == "MEASURED" and math.isclose(answer["duration_us"], float(row[name]), rel_tol=1e-9)
+            return path, len(rows), sum(map(is_own, rows, answers))
+
+        right = count = 0
+        with ThreadPoolExecutor(2) as pool:
+            for path, rows, own in pool.map(of_table, sorted(Path(folder).glob("**/*.csv"))):
+                if own != rows:
+                    found = "no operator" if own is None else f"{own} of them answer their own query"
+                    print(f"{path.relative_to(folder)}: {rows} rows, {found}", file=sys.stderr)
+                right, count = right + (own or 0), count + rows
+        print(f"{right} of {count} rows answer their own query")
 
 
 def left_out_of(program, path, lines, rows, column, most):
@@ -230,7 +287,10 @@ def main():
     parser.add_argument("--process", action="store_true")
     parser.add_argument("--most", type=int, default=200, help="rows asked of each task")
     parser.add_argument("--imported", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask the program itself")
+    parser.add_argument("--rows", metavar="SYSTEM", help="ask each row its own query")
     arguments = parser.parse_args()
+    if arguments.rows:
+        return own_rows(arguments)
     if arguments.imported:
         return imported(arguments)
     print("| table | left out | by | queries | answered | median error, % | 90th percentile, % | coverage, % | half width |\n|---|---|---|---|---|---|---|---|---|", flush=True)
