@@ -13,6 +13,8 @@ const LOSS_PER_DOUBLING: f64 = 0.05;
 const LEAST_CONFIDENCE: f64 = 0.3;
 /// The places among which a triangle is looked for where no box is whole.
 const NEAREST_PLACES: usize = 64;
+/// The places in each direction from which the search among all of them starts.
+const NEAREST_PER_DIRECTION: usize = 8;
 
 /// The least width that a bracket around a target can have in a slice; `None` if the target is outside.
 pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
@@ -142,7 +144,10 @@ fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
     if planes.exclude(&target) || slice.is_flat_scaled(all, target.len()) {
         return Err(OUTSIDE);
     }
-    let near = slice.nearest_scaled(all, &target, NEAREST_PLACES);
+    let tree = slice.tree_scaled(all).ok_or(OUTSIDE)?;
+    let mut at = [0.0; 3];
+    at.iter_mut().zip(&target).for_each(|(at, own)| *at = *own);
+    let near = tree.nearest(all, at, NEAREST_PLACES);
     let value = |number: u32| slice.places[number as usize].duration_us.ln();
     let valued: Vec<(&[f64], f64)> =
         near.iter().map(|number| (&all[*number as usize][..target.len()], value(*number))).collect();
@@ -155,7 +160,14 @@ fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
         inside.weights.iter_mut().for_each(|(place, _)| *place = near[*place] as usize);
         Some(inside)
     };
-    let inside = of_near().or_else(|| simplex::among(all, value, near.clone(), &target, planes)).ok_or(OUTSIDE)?;
+    // On a grid of uneven steps the nearest may all lie on one side.
+    let of_all = || {
+        let mut around = tree.around(all, at, target.len(), NEAREST_PER_DIRECTION);
+        around.sort_unstable();
+        around.dedup();
+        simplex::among(all, value, around, &target, (planes, tree))
+    };
+    let inside = of_near().or_else(of_all).ok_or(OUTSIDE)?;
     let used: Used = inside.weights.iter().map(|(at, weight)| (slice.places[*at].clone(), *weight)).collect();
     let extent = |axis: usize| {
         let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);

@@ -8,7 +8,7 @@ const LEAF: usize = 8;
 
 /// A tree of places: each half of a range lies on one side of the place in its middle.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// Numbers of places in the order of the tree.
     order: Box<[u32]>,
     /// The axis along which the range around each middle is split.
@@ -25,9 +25,47 @@ impl Tree {
 
     /// The nearest ones, nearest first; of equally near ones their coordinates decide.
     pub(super) fn nearest(&self, all: &[[f64; 3]], target: [f64; 3], count: usize) -> Vec<u32> {
-        let mut search = Search { all, target, count, near: BinaryHeap::with_capacity(count + 1) };
+        self.nearest_in(all, target, count, [None; 3])
+    }
+
+    /// The nearest ones in each of the directions from a target, which lies among them unless it is at the edge of all places.
+    pub(super) fn around(&self, all: &[[f64; 3]], target: [f64; 3], axes: usize, count: usize) -> Vec<u32> {
+        let side = |direction: usize, axis: usize| (axis < axes).then_some(direction >> axis & 1 == 1);
+        let of =
+            |direction: usize| self.nearest_in(all, target, count, std::array::from_fn(|axis| side(direction, axis)));
+        (0..1usize << axes).flat_map(of).collect()
+    }
+
+    /// The same where on some axes one side counts: from the target up, or down.
+    fn nearest_in(&self, all: &[[f64; 3]], target: [f64; 3], count: usize, up: [Option<bool>; 3]) -> Vec<u32> {
+        let mut search = Search { all, target, count, up, near: BinaryHeap::with_capacity(count + 1) };
         search.visit(&self.order, &self.axes);
         search.near.into_sorted_vec().into_iter().map(|place| place.number).collect()
+    }
+
+    /// The places in a box, by number.
+    pub(super) fn within(&self, all: &[[f64; 3]], low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let is_in = |at: &[f64; 3]| (0..3).all(|axis| low[axis] <= at[axis] && at[axis] <= high[axis]);
+        let mut rest = vec![(&*self.order, &*self.axes)];
+        while let Some((order, axes)) = rest.pop() {
+            if order.len() <= LEAF {
+                found.extend(order.iter().filter(|number| is_in(&all[**number as usize])));
+                continue;
+            }
+            let middle = order.len() / 2;
+            let at = &all[order[middle] as usize];
+            found.extend(is_in(at).then_some(order[middle]));
+            let axis = usize::from(axes[middle]);
+            if low[axis] <= at[axis] {
+                rest.push((&order[..middle], &axes[..middle]));
+            }
+            if at[axis] <= high[axis] {
+                rest.push((&order[middle + 1..], &axes[middle + 1..]));
+            }
+        }
+        found.sort_unstable();
+        found
     }
 }
 
@@ -53,6 +91,8 @@ struct Search<'a> {
     all: &'a [[f64; 3]],
     target: [f64; 3],
     count: usize,
+    /// The side that counts on each axis; both where there is none.
+    up: [Option<bool>; 3],
     near: BinaryHeap<NearPlace>,
 }
 
@@ -67,9 +107,13 @@ impl Search<'_> {
         let gap = self.target[axis] - self.all[order[middle] as usize][axis];
         let (below, above) = ((&order[..middle], &axes[..middle]), (&order[middle + 1..], &axes[middle + 1..]));
         let (own, other) = if gap < 0.0 { (below, above) } else { (above, below) };
+        // The half without the target has nothing on the side that counts if that is the one towards the other half.
+        let is_other_up = gap < 0.0;
         self.visit(own.0, own.1);
         self.offer(order[middle]);
-        if self.worst().is_none_or(|worst| gap * gap <= worst) {
+        if self.up[axis].is_none_or(|up| up == is_other_up || gap == 0.0)
+            && self.worst().is_none_or(|worst| gap * gap <= worst)
+        {
             self.visit(other.0, other.1);
         }
     }
@@ -81,6 +125,14 @@ impl Search<'_> {
 
     fn offer(&mut self, number: u32) {
         let at = self.all[number as usize];
+        let is_there = |axis: usize| match self.up[axis] {
+            Some(true) => at[axis] >= self.target[axis],
+            Some(false) => at[axis] <= self.target[axis],
+            None => true,
+        };
+        if !(0..3).all(is_there) {
+            return;
+        }
         let distance = at.iter().zip(&self.target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
         if self.worst().is_some_and(|worst| distance > worst) {
             return;
@@ -141,8 +193,22 @@ mod tests {
             // The set is in the order of its coordinates.
             let mut expected: Vec<u32> = (0..all.len() as u32).collect();
             expected.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+            let tree = Tree::new(&all);
+            for direction in 0..8usize {
+                let is_there = |number: &&u32| (0..3).all(|axis| {
+                    let difference = all[**number as usize][axis] - target[axis];
+                    if direction >> axis & 1 == 1 { difference >= 0.0 } else { difference <= 0.0 }
+                });
+                let of_direction: Vec<u32> = expected.iter().filter(is_there).copied().take(count).collect();
+                let up = std::array::from_fn(|axis| Some(direction >> axis & 1 == 1));
+                prop_assert_eq!(tree.nearest_in(&all, target, count, up), of_direction);
+            }
+            let (low, high) = (target.map(|x| x - 4.0), target.map(|x| x + 2.0));
+            let is_in = |at: &[f64; 3]| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&at[axis]));
+            let boxed: Vec<u32> = (0u32..).zip(&all).filter(|(_, at)| is_in(at)).map(|(number, _)| number).collect();
+            prop_assert_eq!(tree.within(&all, low, high), boxed);
             expected.truncate(count);
-            prop_assert_eq!(Tree::new(&all).nearest(&all, target, count), expected);
+            prop_assert_eq!(tree.nearest(&all, target, count), expected);
         }
     }
 }

@@ -143,12 +143,9 @@ impl Slice {
         })
     }
 
-    /// The same of [`nearest`](Self::nearest), of places on scaled axes.
-    pub(crate) fn nearest_scaled(&self, all: &[[f64; 3]], target: &[f64], count: usize) -> Vec<u32> {
-        let Some(several) = &self.several else { return Vec::new() };
-        let mut at = [0.0; 3];
-        at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
-        several.tree.get_or_init(|| Tree::new(all)).nearest(all, at, count)
+    /// What finds the near ones of places on scaled axes; `None` of a single axis.
+    pub(crate) fn tree_scaled(&self, all: &[[f64; 3]]) -> Option<&Tree> {
+        Some(self.several.as_ref()?.tree.get_or_init(|| Tree::new(all)))
     }
 
     /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not

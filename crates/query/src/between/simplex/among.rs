@@ -2,6 +2,7 @@
 
 use super::programme::Programme;
 use super::{Inside, Sphere, of_feasible};
+use crate::between::near::Tree;
 use std::sync::{PoisonError, RwLock};
 
 /// Rounds after which all places are taken in.
@@ -40,7 +41,7 @@ pub(crate) fn among(
     value: impl Fn(u32) -> f64,
     mut numbers: Vec<u32>,
     target: &[f64],
-    planes: &Planes,
+    (planes, tree): (&Planes, &Tree),
 ) -> Option<Inside> {
     let axes = target.len();
     for round in 0..=MOST_ROUNDS {
@@ -54,7 +55,7 @@ pub(crate) fn among(
             Ok(()) => {
                 let (mut inside, sphere) = of_feasible(programme, &places, target)?;
                 let before = numbers.len();
-                take_in(&mut numbers, all, &sphere, target);
+                take_in(&mut numbers, all, &sphere, target, tree);
                 if numbers.len() == before {
                     inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
                     return Some(inside);
@@ -83,13 +84,17 @@ pub(crate) fn among(
 }
 
 /// Takes in the places that may lie in a sphere.
-fn take_in(numbers: &mut Vec<u32>, all: &[[f64; 3]], sphere: &Sphere, target: &[f64]) {
+fn take_in(numbers: &mut Vec<u32>, all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) {
     let mut known = numbers.clone();
     known.sort_unstable();
-    let more = (0u32..)
-        .zip(all)
-        .filter(|(number, at)| sphere.may_hold(&at[..target.len()], target) && known.binary_search(number).is_err());
-    numbers.extend(more.map(|(number, _)| number));
+    let reach = sphere.radius * (1.0 + 1e-6);
+    let end = |side: f64| {
+        std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + sphere.centre[axis] + side * reach))
+    };
+    let more = tree.within(all, end(-1.0), end(1.0)).into_iter().filter(|number| {
+        sphere.may_hold(&all[*number as usize][..target.len()], target) && known.binary_search(number).is_err()
+    });
+    numbers.extend(more);
 }
 
 #[cfg(test)]
@@ -107,12 +112,12 @@ mod tests {
             let all: Vec<[f64; 3]> = cloud.iter().map(|(a, b, c)| [*a, *b, *c].map(|x| f64::from(x).ln_1p())).collect();
             let value = |number: u32| f64::from(number % 11);
             let places: Vec<(&[f64], f64)> = (0u32..).zip(&all).map(|(number, at)| (&at[..], value(number))).collect();
-            let planes = Planes::default();
+            let (planes, tree) = (Planes::default(), Tree::new(&all));
             for (a, b, c) in targets {
                 let target = [a, b, c].map(|x| (f64::from(x) + 0.3).ln_1p());
                 let expected = interpolated(&places, &target).map(|inside| inside.value);
                 prop_assert!(!(expected.is_some() && planes.exclude(&target)));
-                let found = among(&all, value, (0..8).collect(), &target, &planes).map(|inside| inside.value);
+                let found = among(&all, value, (0..8).collect(), &target, (&planes, &tree)).map(|inside| inside.value);
                 match (found, expected) {
                     (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-9, "{a} {b}"),
                     (a, b) => prop_assert_eq!(a, b),
