@@ -175,7 +175,12 @@ impl Splitter<'_> {
     }
 
     fn finish(mut self, predicted: &[Call], measured: &[Call], predicted_layers: Option<usize>) -> Ledger {
-        let layers_note = constant::find_layers(&mut self.leaves, predicted_layers);
+        let end = |call: Option<&Call>| {
+            let group = &self.groups.list[self.groups.position(self.book, call?)];
+            Some((&*group.kernel_type, &*group.shape))
+        };
+        let ends = end(measured.first()).zip(end(measured.last())).map(|(first, last)| [first, last]);
+        let layers_note = constant::find_layers(&mut self.leaves, predicted_layers, ends);
         let mut leaves = std::mem::take(&mut self.leaves);
         leaves.sort_by(|a, b| {
             let by_size = b.difference_ps.abs().cmp(&a.difference_ps.abs());

@@ -56,6 +56,20 @@ fn layers_explain_calls_up_to_an_eighth_more() {
 }
 
 #[test]
+fn a_layer_that_lacks_is_one_in_a_pass_cut_inside_a_layer() {
+    let layer = [GEMM, ADD, ("RmsNorm", "16,512")];
+    let operators: Vec<Operator<'_>> =
+        [(GEMM.0, GEMM_LIST, 10, ""), (ADD.0, ADD_LIST, 10, ""), ("RmsNorm", "[[16, 512]]", 10, "")].repeat(64);
+    let lacks = |layers: usize| {
+        // From the second kernel of the first layer to the second one of the last.
+        let kernels = layer.iter().cycle().skip(1).take(3 * (layers - 1) + 1);
+        let kernels: Vec<_> = kernels.map(|(kernel_type, shapes)| (*kernel_type, *shapes, "1")).collect();
+        explained(&operators, &pass(&kernels)).0.ledger.layers_note.map(|note| note.layers)
+    };
+    assert_eq!((lacks(63), lacks(62)), (Some(1), Some(2)));
+}
+
+#[test]
 fn steps_are_counted_where_they_are_written() {
     let of = |steps: [&str; 3]| {
         let kernels: Vec<_> = [GEMM, ADD, ("RmsNorm", "16,512")]

@@ -61,11 +61,28 @@ impl Candidate {
         let per_layer = more / self.more;
         per_layer >= 1 && (predicted - per_layer * self.predicted).abs() <= per_layer
     }
+
+    /// Whether it explains calls of a measured pass that begins and ends inside a layer: the two parts lack up to one layer between them.
+    fn explains_cut(self, (predicted, measured): (i128, i128)) -> bool {
+        let per_layer = (2 * predicted + self.predicted) / (2 * self.predicted);
+        let lacking = predicted - measured - per_layer * self.more;
+        per_layer >= 1
+            && (predicted - per_layer * self.predicted).abs() <= per_layer
+            && (0..=per_layer).contains(&lacking)
+    }
 }
 
+/// Types and shapes of the first and the last kernel of the measured side.
+pub(super) type Ends<'a> = [(&'a str, &'a str); 2];
+
 /// Turns `count` leaves into `layers` where most of their time votes for one difference. `predicted_layers` are those that the predicted
-/// side was cut into, if it was: 64 : 62 calls are one pair of layers or two layers.
-pub(super) fn find_layers(leaves: &mut [Leaf], predicted_layers: Option<usize>) -> Option<LayersNote> {
+/// side was cut into, if it was: 64 : 62 calls are one pair of layers or two layers. Where kernels at both `ends` of the measured side lack
+/// fewer calls than others, the pass begins and ends inside a layer, and they say how many layers it lacks.
+pub(super) fn find_layers(
+    leaves: &mut [Leaf],
+    predicted_layers: Option<usize>,
+    ends: Option<Ends<'_>>,
+) -> Option<LayersNote> {
     let is_count = |leaf: &&Leaf| leaf.cause == Cause::Count;
     let total_ps: i128 = leaves.iter().filter(is_count).map(|leaf| leaf.difference_ps.abs()).sum();
     let counted: Vec<(usize, (i128, i128))> = (0..leaves.len())
@@ -80,8 +97,16 @@ pub(super) fn find_layers(leaves: &mut [Leaf], predicted_layers: Option<usize>) 
             }
         }
     }
+    let at_end = |(kernel_type, shape): (&str, &str)| {
+        let is_it = |leaf: &Leaf| &*leaf.kernel_type == kernel_type && leaf.shape == shape;
+        counted.iter().find(|(at, _)| is_it(&leaves[*at])).map(|(_, counts)| *counts)
+    };
+    let ends = ends.and_then(|[first, last]| Some([at_end(first)?, at_end(last)?]));
+    let is_cut = |candidate: &Candidate| ends.is_some_and(|ends| ends.iter().all(|counts| candidate.explains(*counts)));
     let voters = |candidate: &Candidate| -> Vec<usize> {
-        counted.iter().filter(|(_, counts)| candidate.explains(*counts)).map(|(at, _)| *at).collect()
+        let is_cut = is_cut(candidate);
+        let explains = |counts| candidate.explains(counts) || is_cut && candidate.explains_cut(counts);
+        counted.iter().filter(|(_, counts)| explains(*counts)).map(|(at, _)| *at).collect()
     };
     let time = |voters: &[usize]| voters.iter().map(|&at| leaves[at].difference_ps.abs()).sum::<i128>();
     let off = |candidate: &Candidate| predicted_layers.map_or(0, |layers| (candidate.predicted - layers as i128).abs());
@@ -133,5 +158,16 @@ mod tests {
         assert_eq!(Candidate::of((7, 6)), None);
         assert_eq!(Candidate::of((64, 64)), None);
         assert_eq!(Candidate::of((64, 32)), None);
+    }
+
+    #[test]
+    fn a_pass_cut_inside_a_layer_lacks_up_to_one_more() {
+        let candidate = Candidate::of((64, 63)).expect("a candidate");
+        for counts in [(64, 63), (64, 62), (128, 126), (128, 125), (128, 124), (129, 126)] {
+            assert!(candidate.explains_cut(counts), "{counts:?}");
+        }
+        for counts in [(64, 61), (64, 64), (128, 123), (1, 0), (200, 198)] {
+            assert!(!candidate.explains_cut(counts), "{counts:?}");
+        }
     }
 }
