@@ -7,8 +7,8 @@ mod same_work;
 use serde::Serialize;
 
 use perfdb_model::statistics::{
-    CLUSTERS_AS_SAMPLES, Drift, Estimate, Judgement, Limits, allow_for_runs, drift, estimate, estimate_with_drift,
-    judge, like_calls,
+    CLUSTERS_AS_SAMPLES, Drift, Estimate, Judgement, Limits, Verdict as Judged, allow_for_runs, drift, estimate,
+    estimate_with_drift, judge, like_calls,
 };
 
 use crate::elapsed::compared::{Compared, compared};
@@ -89,21 +89,13 @@ pub struct Mix {
 pub(crate) fn confidence(pairing: &Pairing<'_>, work: &SameWork, runs: RunVariation) -> Option<Confidence> {
     let [first, second] = pairing.traces;
     let compared = compared(first, second, pairing.filter)?;
-    let calls = [Calls::new(first, &compared[0], pairing.filter)?, Calls::new(second, &compared[1], pairing.filter)?];
-    let drifts = calls.each_ref().map(|calls| drift(&calls.all()));
-    let sample = Sample { calls: &calls, compared: &compared, traces: pairing.traces, drifts };
-    let measured: Vec<Measured> = pairing.pairs.iter().map(|pair| sample.measured(&pair.operation, work)).collect();
-    let mut estimates: Vec<Option<Estimate>> = measured.iter().map(|found| found.estimate).collect();
-    let weight = |pair: &Pair| {
-        [0, 1].map(|side| pair.sides[side].in_passes.time.max(0) as f64 / compared[side].per_pass()).iter().sum::<f64>()
-    };
-    let weights: Vec<f64> = pairing.pairs.iter().map(weight).collect();
-    allow_for_runs(&mut estimates, &weights, runs.as_difference());
-    let judgements = judge(&estimates, &Limits::default());
-    let named = pairing.pairs.iter().zip(measured).zip(judgements);
-    let operations = named.map(|((pair, found), judgement)| OperationVerdict {
-        operation: pair.operation.clone(),
-        verdict: found.verdict(&judgement),
+    let found = judgements(pairing, &compared, work, runs, Waits::LeftOut)?;
+    let overlap = pairing.traces.iter().any(|trace| trace.corrections.clipped > 0);
+    let resident = if overlap { judgements(pairing, &compared, work, runs, Waits::Counted)? } else { Vec::new() };
+    let named = pairing.pairs.iter().zip(found).enumerate();
+    let operations = named.map(|(at, (pair, (found, judgement)))| {
+        let judgement = resident.get(at).map_or(judgement, |(_, other)| of_both(judgement, other));
+        OperationVerdict { operation: pair.operation.clone(), verdict: found.verdict(&judgement) }
     });
     let whole = whole(&Headline::new(&compared, runs));
     Some(Confidence {
@@ -112,6 +104,52 @@ pub(crate) fn confidence(pairing: &Pairing<'_>, work: &SameWork, runs: RunVariat
         whole,
         operations: operations.collect(),
     })
+}
+
+/// Whether the time in which a kernel is resident and waits for the one before it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    LeftOut,
+    Counted,
+}
+
+/// What is measured of each operation, and judgements that hold together.
+fn judgements(
+    pairing: &Pairing<'_>,
+    compared: &[Compared<'_>; 2],
+    work: &SameWork,
+    runs: RunVariation,
+    waits: Waits,
+) -> Option<Vec<(Measured, Judgement)>> {
+    let calls = |side: usize| Calls::new(pairing.traces[side], &compared[side], pairing.filter, waits);
+    let calls = [calls(0)?, calls(1)?];
+    let drifts = calls.each_ref().map(|calls| drift(&calls.all()));
+    let sample = Sample { calls: &calls, compared, traces: pairing.traces, drifts };
+    let measured: Vec<Measured> = pairing.pairs.iter().map(|pair| sample.measured(&pair.operation, work)).collect();
+    let mut estimates: Vec<Option<Estimate>> = measured.iter().map(|found| found.estimate).collect();
+    let weight = |pair: &Pair| {
+        [0, 1].map(|side| pair.sides[side].in_passes.time.max(0) as f64 / compared[side].per_pass()).iter().sum::<f64>()
+    };
+    let weights: Vec<f64> = pairing.pairs.iter().map(weight).collect();
+    allow_for_runs(&mut estimates, &weights, runs.as_difference());
+    let judged = judge(&estimates, &Limits::default());
+    Some(measured.into_iter().zip(judged).collect())
+}
+
+/// A kernel that is resident before the one in front of it ends waits for an unknown part of that time, or works: its time lies between the
+/// one without the overlap and the one with it. Slower or faster is what both say; else one kernel that ends earlier makes the next one slower.
+fn of_both(without: Judgement, with: &Judgement) -> Judgement {
+    if !matches!(without.verdict, Judged::Slower | Judged::Faster) || without.verdict == with.verdict {
+        return without;
+    }
+    Judgement {
+        verdict: Judged::CannotTell,
+        interval: None,
+        confidence: None,
+        detectable_percent: None,
+        reason: Some("as times with and without the overlap of kernels disagree"),
+        ..without
+    }
 }
 
 /// The verdict on the elapsed time.

@@ -56,6 +56,31 @@ fn waiting_kernels_count_without_the_wait_per_pass_alone() {
 }
 
 #[test]
+fn a_kernel_that_waits_less_for_a_shorter_one_is_not_called_slower() {
+    // The second kernel of each pair is resident 12 µs before the first one ends, if that takes 40 µs.
+    let pairs = |first_us: f64| -> Vec<String> {
+        let pair = |at: u32| {
+            let start = 100.0 + 60.0 * f64::from(at);
+            let first = launched("nvjet_a", "cudaLaunchKernelExC", 2 * at, start - 40.0, start, first_us);
+            let call = "cudaLaunchKernelExC";
+            let second = launched("flash_fwd_splitkv_kernel", call, 2 * at + 1, start - 38.0, start + 28.0, 24.0);
+            first.into_iter().chain(second)
+        };
+        (0..50).flat_map(pair).collect()
+    };
+    let (before, after) = (load(&pairs(40.0)), load(&pairs(28.0)));
+    let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
+    let document = match analyse(&before, &after, &options).expect("an analysis").document {
+        Document::Plain(plain) => plain,
+        other => panic!("another document: {other:?}"),
+    };
+    assert_eq!(document.trust.expect("trust").trace1.trust_reasons, ["OVERLAP_PDL"]);
+    let verdicts = document.confidence.expect("verdicts").operations;
+    let verdict = |name: &str| verdicts.iter().find(|row| row.operation == name).map(|row| row.verdict.verdict);
+    assert_eq!((verdict("Dense GEMM"), verdict("Attention")), (Some("faster"), Some("cannot tell")));
+}
+
+#[test]
 fn events_that_stand_there_twice_count_once() {
     let mut events: Vec<String> = (0..20)
         .flat_map(|at| {

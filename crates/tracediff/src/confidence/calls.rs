@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use perfdb_model::statistics::Series;
 use perfdb_trace::numbering::Numbering;
 
+use super::Waits;
 use crate::columns::Kernel;
 use crate::context::OUTSIDE;
 use crate::elapsed::compared::Compared;
@@ -82,7 +83,7 @@ impl Kind {
 
 impl Calls {
     /// The kernels of the compared passes; nothing where the trace has no structure.
-    pub(super) fn new(trace: &Trace, compared: &Compared<'_>, filter: PhaseFilter) -> Option<Calls> {
+    pub(super) fn new(trace: &Trace, compared: &Compared<'_>, filter: PhaseFilter, waits: Waits) -> Option<Calls> {
         let structure = trace.structure.as_ref()?;
         let mut passes: Vec<u32> = compared.windows.iter().filter_map(|window| window.pass).collect();
         passes.sort_unstable();
@@ -148,7 +149,8 @@ impl Calls {
             let shape = shape.and_then(|call| trace.calls.shape_of.get(call as usize).copied());
             let kind = Kind { unit: instance.unit, layer, number: place.number, shape };
             let kernel = trace.kernels.at(at);
-            let time = microseconds(kernel.duration - trace.corrections.wait_of(at as u32));
+            let wait = if waits == Waits::LeftOut { trace.corrections.wait_of(at as u32) } else { 0 };
+            let time = microseconds(kernel.duration - wait);
             let cluster = match rounds.get(instance.sequence as usize) {
                 Some(later) => later.partition_point(|start| *start <= kernel.start) as u32,
                 None => instance.pass,
