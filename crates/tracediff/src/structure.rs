@@ -139,7 +139,14 @@ fn each_sequence(sources: &Sources<'_>, mut take: impl FnMut(Sequence)) -> Vec<V
     let mut units = Units::default();
     let mut known: FxHashMap<Vec<u8>, Vec<perfdb_trace::sequence::Layer>> = FxHashMap::default();
     for list in lists {
-        let (kernels, side_kernels) = by_stream(list, sources);
+        let [kernels, side_kernels] = by_stream(list, sources).map(|mut list| {
+            // Where times are whole microseconds several kernels begin at one time, and the order of a file need not be that of their launches.
+            list.sort_by_key(|at| {
+                let kernel = sources.kernels.at(*at as usize);
+                (kernel.start, kernel.correlation)
+            });
+            list
+        });
         let pieces = |kernels: &[u32]| -> Vec<Piece> {
             let piece = |at: &u32| {
                 let kernel = sources.kernels.at(*at as usize);
@@ -227,7 +234,7 @@ impl Sequence {
 }
 
 /// Kernels of the stream with most kernel time (the smaller id as text on ties), and all others.
-fn by_stream(list: Vec<u32>, sources: &Sources<'_>) -> (Vec<u32>, Vec<u32>) {
+fn by_stream(list: Vec<u32>, sources: &Sources<'_>) -> [Vec<u32>; 2] {
     let mut times: Vec<(u32, i128)> = Vec::new();
     for at in &list {
         let kernel = sources.kernels.at(*at as usize);
@@ -237,9 +244,10 @@ fn by_stream(list: Vec<u32>, sources: &Sources<'_>) -> (Vec<u32>, Vec<u32>) {
         }
     }
     if times.len() <= 1 {
-        return (list, Vec::new());
+        return [list, Vec::new()];
     }
     let id = |stream: u32| sources.streams.get(stream as usize);
     let main = times.iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| id(b.0).cmp(&id(a.0)))).map(|(stream, _)| *stream);
-    list.into_iter().partition(|at| Some(sources.kernels.at(*at as usize).stream) == main)
+    let (main, others) = list.into_iter().partition(|at| Some(sources.kernels.at(*at as usize).stream) == main);
+    [main, others]
 }
