@@ -185,7 +185,8 @@ fn head(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedRepor
         let passes = match (basis_of(elapsed), traced) {
             (Basis::Step, Some(trace)) => counted(trace.passes, "step", "steps"),
             (Basis::Pass, Some(trace)) => counted(trace.passes, "pass", "passes"),
-            _ => counted(passes, "pass", "passes"),
+            (Basis::Whole, Some(_)) => "the whole trace".to_owned(),
+            (_, None) => counted(passes, "pass", "passes"),
         };
         if !all {
             let used = side.chars().count() + passes.chars().count() + 5;
