@@ -104,6 +104,29 @@ fn who_leaves_first_is_not_late_for_it() {
 }
 
 #[test]
+fn who_comes_when_all_others_have_left_holds_nobody_up() {
+    const LATER: i128 = 500_000_000;
+    let one_clock = Run { steps: 12, clock: 0, jitter: 0, drift_ppm: 0, ..QUIET };
+    let late = |others_wait: bool| {
+        let mut ranks = senders(&one_clock);
+        let calls = ranks[2].calls.len();
+        for at in (0..calls).step_by(2) {
+            let call = &mut ranks[2].calls[at];
+            call.start += LATER;
+            call.end += LATER;
+            for other in [1, 3].into_iter().filter(|_| others_wait) {
+                ranks[other].calls[at].end += LATER;
+            }
+        }
+        report(ranks).expect("ranks of one run")
+    };
+    let found = late(false);
+    assert_eq!(found.straggler, None);
+    assert!(found.ranks.iter().all(|rank| rank.waiting_ms < 0.01), "{:?}", found.ranks);
+    assert_eq!(late(true).straggler.map(|straggler| straggler.rank), Some(2));
+}
+
+#[test]
 fn stages_that_only_send_to_each_other_are_of_one_run() {
     let run = Run { steps: 12, clock: 0, ..QUIET };
     let mut ranks = ranks_of(&run);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perfdb_trace::time::{Picoseconds, microseconds};
 
-use crate::ranks::clock::{Clock, clocks};
+use crate::ranks::clock::{Clock, clocks, leave_together};
 use crate::ranks::error::Error;
 use crate::ranks::matching::{Match, matches};
 use crate::ranks::rank::{Rank, number};
@@ -74,35 +74,42 @@ fn occurrences(ranks: &[Rank], matches: &[Match], clocks: &[Option<Clock>]) -> V
 }
 
 fn occurrence(ranks: &[Rank], found: &Match, clocks: &[Option<Clock>]) -> Option<(Picoseconds, Occurrence)> {
-    let times: Vec<(usize, usize, Picoseconds)> = found
-        .members
-        .iter()
-        .filter_map(|(rank, at)| Some((*rank, *at, clocks[*rank]?.aligned(ranks[*rank].calls[*at].start))))
-        .collect();
+    let aligned = |rank: usize, at: usize| {
+        let (clock, call) = (clocks[rank]?, &ranks[rank].calls[at]);
+        Some((rank, at, clock.aligned(call.start), clock.aligned(call.end)))
+    };
+    let times: Vec<(usize, usize, Picoseconds, Picoseconds)> =
+        found.members.iter().filter_map(|(rank, at)| aligned(*rank, *at)).collect();
     let (first, last) = (times.iter().map(|time| time.2).min()?, times.iter().map(|time| time.2).max()?);
     if times.len() < 2 {
         return None;
     }
+    // Whoever has left a broadcast, or has sent, waits for nobody who comes later.
+    let together = leave_together(&ranks[times[0].0].calls[times[0].1].kind);
     let last_place = times.iter().position(|time| time.2 == last)?;
     let us = |time: Picoseconds| microseconds(time - first);
-    let row = |(place, (rank, at, start)): (usize, &(usize, usize, Picoseconds))| {
+    let row = |(place, (rank, at, start, end)): (usize, &(usize, usize, Picoseconds, Picoseconds))| {
         let call = &ranks[*rank].calls[*at];
         let duration = call.end - call.start;
-        let waiting = (last - start).clamp(0, duration);
-        let others = || times.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, time)| us(time.2));
-        let held_up = us(last) - others().fold(0.0, f64::max);
+        let last_needed = times.iter().filter(|time| together || time.2 < *end).map(|time| time.2).max();
+        let waiting = (last_needed.unwrap_or(*start) - start).clamp(0, duration);
+        let others = || times.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, time)| time);
+        let starts = || others().map(|time| us(time.2));
+        let is_waited_for = together || others().any(|time| time.3 > *start);
+        let held_up = if is_waited_for { us(last) - starts().fold(0.0, f64::max) } else { 0.0 };
+        let late_us = us(*start) - median(starts().collect());
         OccurrenceOfRank {
             rank: ranks[*rank].rank,
             start_us: us(*start),
             waiting_us: microseconds(waiting),
             transfer_us: microseconds(duration - waiting),
-            late_us: us(*start) - median(others().collect()),
+            late_us: if is_waited_for { late_us } else { late_us.min(0.0) },
             held_up_us: if place == last_place { held_up } else { 0.0 },
             before: call.before.clone(),
         }
     };
     let rows = times.iter().enumerate().map(row).collect();
-    let (rank, at, _) = times[0];
+    let (rank, at, ..) = times[0];
     let call = &ranks[rank].calls[at];
     let (kind, group) = (call.kind.clone(), call.group.clone());
     Some((first, Occurrence { kind, group, step: call.step, number: 0, ranks: rows }))
