@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""A public database calibrated to a few rows of a hidden version: the table in calibration.md.
+"""A public database calibrated to a few rows of a hidden version: the tables in calibration.md.
 
     calibration.py DATA PERFDB [--system h100_sxm] [--framework vllm] [--public 0.19.0] [--hidden 0.24.0] [--share 0.02]
+    calibration.py DATA PERFDB --few 6 20 100 [--draws 10]
 
 DATA: `aic-core/src/aiconfigurator_core/systems/data` of github.com/ai-dynamo/aiconfigurator. Both versions are imported; of the hidden one
 a share of the rows, which depends on a hash alone, is what was "measured here". calibrate-database scales the public version to them, and
 every other hidden row that the public version has is compared: its error under no calibration, one factor for all rows, the measured rows
-alone (queried between rows where they answer, else the public duration), and the calibrated database with its 90 % interval.
+alone (queried between rows where they answer, else the public duration), and the calibrated database with its 90 % interval. With --few, so many rows
+are measured instead, drawn several times: from all rows, and from the rows of two tables.
 """
 import argparse, csv, hashlib, json, math, re, shutil, subprocess, sys, tempfile
 from collections import defaultdict
@@ -76,6 +78,55 @@ def answered(program, database, table, rows):
     return [answer["duration_us"] if answer["hit"] else None for answer in answers]
 
 
+def few(program, public, hidden, folder, counts, draws):
+    """The mean over draws of the 90th percentile of errors and of coverage, with so many measured rows."""
+    public_rows = {path.stem: {case(row): float(row["Average Duration(us)"]) for row in rows} for path, rows in tables(public)}
+    known_tables = {path.stem: rows for path, rows in tables(hidden) if counterpart(path.stem, public_rows)}
+    pairs = [
+        (name, row) for name, rows in known_tables.items() for row in rows if case(row) in public_rows[counterpart(name, public_rows)]
+    ]
+    print("| measured | drawn from | of no calibration | half of an interval, median | coverage | of the worst draw in ten |")
+    print("|---|---|---|---|---|---|")
+    for count in counts:
+        for two_tables in (False, True):
+            seen = []
+            for draw in range(draws):
+                from_ = sorted(known_tables, key=lambda name: chance("table", draw, name))[: 2 if two_tables else None]
+                choices = [pair for pair in pairs if pair[0] in from_]
+                mine, own = folder / "few", folder / "own"
+                for path in (mine, own):
+                    shutil.rmtree(path, ignore_errors=True)
+                mine.mkdir()
+                shutil.copy(hidden / "op_mapping.yaml", mine)
+                measured = defaultdict(list)
+                for name, row in sorted(choices, key=lambda pair: chance("few", draw, pair[0], *case(pair[1])))[:count]:
+                    measured[name].append(row)
+                for name, rows in measured.items():
+                    with open(mine / f"{name}.csv", "w", newline="") as out:
+                        writer = csv.DictWriter(out, rows[0].keys())
+                        writer.writeheader()
+                        writer.writerows(rows)
+                run(program, "db", "calibrate", public, "--with", mine, "-o", own, "--top", 0)
+                found = {path.stem: {case(row): row for row in rows} for path, rows in tables(own)}
+                before, after, halves, inside = [], [], [], []
+                for name, row in pairs:
+                    calibrated = found[counterpart(name, public_rows)][case(row)]
+                    if calibrated["Duration Source"] != "calibrated":
+                        continue
+                    us, own_us = float(row["Average Duration(us)"]), float(calibrated["Average Duration(us)"])
+                    low, high = float(calibrated["Duration Low(us)"]), float(calibrated["Duration High(us)"])
+                    before.append(abs(math.log(public_rows[counterpart(name, public_rows)][case(row)] / us)))
+                    after.append(abs(math.log(own_us / us)))
+                    halves.append(high / own_us - 1)
+                    inside.append(low <= us <= high)
+                of_none = percent(quantile(after, 0.9)) / percent(quantile(before, 0.9))
+                seen.append((of_none, quantile(halves, 0.5), sum(inside) / len(inside)))
+            mean = [100 * sum(column) / len(seen) for column in zip(*seen)]
+            worst = 100 * quantile([share for *_, share in seen], 0.1)
+            where = "two tables" if two_tables else "all rows"
+            print(f"| {count} | {where} | {mean[0]:.0f} % | ± {mean[1]:.0f} % | {mean[2]:.1f} % | {worst:.1f} % |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -84,11 +135,15 @@ def main():
         parser.add_argument("--" + name, default=default)
     parser.add_argument("--share", type=float, default=0.02)
     parser.add_argument("--most", type=int, default=300, help="rows of a table that the measured rows alone are queried for")
+    parser.add_argument("--few", type=int, nargs="+", help="numbers of measured rows, instead of a share")
+    parser.add_argument("--draws", type=int, default=10)
     options = parser.parse_args()
     program = options.perfdb.resolve()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         public, hidden = imported(program, options.data, options, folder)
+        if options.few:
+            return few(program, public, hidden, folder, options.few, options.draws)
         mine = folder / "mine"
         mine.mkdir()
         shutil.copy(hidden / "op_mapping.yaml", mine)

@@ -8,8 +8,14 @@ pub(super) const DEPTH: usize = 6;
 const TABLE: usize = 2;
 /// For how many observations of its own the variance of all tables stands in that of a table.
 const PRIOR: f64 = 2.0;
-/// The variance that is assumed where no two rows share a leaf: 15 %.
-const USUAL_SCATTER: f64 = 0.0225;
+/// Between the nodes of each level, from the top, and within leaves: what versions of a framework, and devices, usually differ by. Root mean
+/// squares between versions of vLLM and SGLang on L40S, H200 and B200, and between H100 and H200, rounded up: 20 % of all rows and of classes,
+/// 40 % of tables, 30 and 14 % of their ranges of durations, 35 % of their ranges of sizes, 20 % of rows.
+const USUAL: [f64; DEPTH] = [0.04, 0.04, 0.16, 0.09, 0.02, 0.12];
+const USUAL_SCATTER: f64 = 0.04;
+/// For how many nodes, and how many rows beyond the first of a leaf, these stand: of a few that happen to agree nothing follows for others.
+const USUAL_NODES: f64 = 3.0;
+const USUAL_ROWS: f64 = 1.0;
 /// No level is known to differ by nothing from the one above it.
 const LEAST: f64 = 1e-6;
 
@@ -109,7 +115,8 @@ impl Hierarchy {
             }
             ((sum / f64::max(weights, 1.0)).max(LEAST), count)
         };
-        let of_all = moments(None).0;
+        let (found, count) = moments(None);
+        let of_all = (found * count + USUAL[depth] * USUAL_NODES) / (count + USUAL_NODES);
         let mut between: BTreeMap<&str, f64> = BTreeMap::new();
         for (_, group, ..) in &nodes {
             between.entry(group).or_insert_with(|| {
@@ -163,7 +170,7 @@ fn scatter(leaves: &BTreeMap<String, Node>, table_of: &BTreeMap<String, String>)
         sum.1 += count - 1.0;
     }
     let (squares, freedom) = sums.values().fold((0.0, 0.0), |all, sum| (all.0 + sum.0, all.1 + sum.1));
-    let of_all = if freedom > 0.0 { f64::max(squares / freedom, LEAST) } else { USUAL_SCATTER };
+    let of_all = (squares + USUAL_SCATTER * USUAL_ROWS) / (freedom + USUAL_ROWS);
     let of_table = |(squares, freedom): &(f64, f64)| (squares + of_all * PRIOR) / (freedom + PRIOR);
     (sums.iter().map(|(table, sum)| ((*table).to_owned(), of_table(sum))).collect(), of_all)
 }
@@ -183,11 +190,25 @@ mod tests {
         let many = (0..200).map(|at| (path("a", "t", "1"), 0.5 + 0.01 * f64::from(at % 5 - 2)));
         let fitted = Hierarchy::fit(many).estimate(&path("a", "t", "1"));
         assert!((fitted.mean - 0.5).abs() < 0.01, "{fitted:?}");
-        assert!(fitted.variance < 1e-4 && (fitted.scatter.sqrt() - 0.0142).abs() < 0.002, "{fitted:?}");
+        assert!(fitted.variance < 1e-4 && (0.0142..0.03).contains(&fitted.scatter.sqrt()), "{fitted:?}");
         // One row: between no change and what it says, and the interval holds both.
         let one = Hierarchy::fit(std::iter::once((path("a", "t", "1"), 0.5))).estimate(&path("a", "t", "1"));
         assert!(one.mean > 0.0 && one.mean < 0.5, "{one:?}");
         assert!(1.645 * (one.variance + one.scatter).sqrt() > 0.5 - one.mean, "{one:?}");
+    }
+
+    #[test]
+    fn a_few_rows_that_agree_say_little_of_a_table_that_nobody_measured() {
+        let six =
+            [("a", "t", "1"), ("a", "t", "2"), ("a", "u", "1"), ("b", "v", "1"), ("b", "v", "2"), ("b", "w", "1")];
+        let tree = Hierarchy::fit(six.into_iter().map(|(class, table, bin)| (path(class, table, bin), 0.1)));
+        let (own, other) = (tree.estimate(&path("a", "t", "1")), tree.estimate(&path("a", "x", "1")));
+        assert!((0.02..0.12).contains(&own.mean) && own.deviation() > 0.1, "{own:?}");
+        assert!(other.deviation() > 0.25, "{other:?}");
+        // Of a hundred tables that agree it follows.
+        let many = (0..200).map(|at| (path("a", &format!("t{}", at % 100), "1"), 0.1 + 0.01 * f64::from(at % 3)));
+        let sure = Hierarchy::fit(many).estimate(&path("a", "x", "1"));
+        assert!((sure.mean - 0.11).abs() < 0.02 && sure.deviation() < 0.2, "{sure:?}");
     }
 
     #[test]

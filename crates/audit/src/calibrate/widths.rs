@@ -2,18 +2,19 @@
 //! Intelligence 74, 2015), with residuals in standard deviations, so that sure rows keep narrow intervals.
 //!
 //! A row with measured neighbours in its leaf is held against single rows that are left out; one whose leaf, range or table nobody measured
-//! against rows of which the whole leaf, range or table is left out.
+//! against rows of which the whole leaf, range or table is left out. Residuals of one table say one thing about tables that nobody measured,
+//! however many they are.
 
 use super::NINE_OF_TEN;
 use super::hierarchy::{DEPTH, Hierarchy, Path};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Parts of the rows, each of which is left out once.
 const FOLDS: usize = 10;
 /// Rows that are enough to tell the widths.
 const MOST_ROWS: usize = 20_000;
-/// How many residuals the width of the level above counts for: a few residuals of a node do not suffice to know what one in ten exceeds.
+/// How many rows, or nodes, the width of the level above counts for: a few residuals of a node do not suffice to know what one in ten exceeds.
 const PRIOR: f64 = 20.0;
 /// Levels whose nodes have widths of their own: all rows, classes and tables.
 const LEVELS: usize = 3;
@@ -27,11 +28,19 @@ pub(super) struct Widths {
     of_nodes: BTreeMap<(usize, String), f64>,
 }
 
+/// How far rows that were left out are from what is said of them, in standard deviations.
+#[derive(Debug, Default)]
+struct Residuals<'a> {
+    values: Vec<f64>,
+    /// The nodes that were left out with them.
+    nodes: FxHashSet<&'a str>,
+}
+
 impl Widths {
     pub(super) fn fit(samples: &[(Path, f64)]) -> Widths {
         let stride = samples.len().div_ceil(MOST_ROWS).max(1);
         let samples: Vec<&(Path, f64)> = samples.iter().step_by(stride).collect();
-        let mut residuals: BTreeMap<(usize, usize, String), Vec<f64>> = BTreeMap::new();
+        let mut residuals: BTreeMap<(usize, usize, String), Residuals<'_>> = BTreeMap::new();
         for level in 1..=DEPTH {
             let fold_of = folds(&samples, level);
             for fold in 0..FOLDS {
@@ -45,7 +54,9 @@ impl Widths {
                     let found = tree.estimate(path);
                     let residual = (ratio - found.mean).abs() / found.deviation();
                     for (depth, name) in path.levels.iter().enumerate().take(LEVELS) {
-                        residuals.entry((depth, found.support, name.clone())).or_default().push(residual);
+                        let known = residuals.entry((depth, found.support, name.clone())).or_default();
+                        known.values.push(residual);
+                        known.nodes.extend(path.levels.get(found.support + 1).map(String::as_str));
                     }
                 }
             }
@@ -62,8 +73,10 @@ impl Widths {
         for ((depth, support, name), mut residuals) in residuals {
             let Some(path) = paths.get(name.as_str()) else { continue };
             let prior = above(&widths, support, path, depth);
-            let count = residuals.len() as f64;
-            let own = quantile(&mut residuals) / NINE_OF_TEN;
+            let Residuals { values, nodes } = &residuals;
+            let count = if nodes.is_empty() { values.len() } else { nodes.len() };
+            let count = count as f64;
+            let own = quantile(&mut residuals.values) / NINE_OF_TEN;
             widths.of_nodes.insert((support, name), (own * count + prior * PRIOR) / (count + PRIOR));
         }
         widths
