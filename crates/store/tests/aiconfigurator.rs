@@ -170,6 +170,16 @@ fn rows_of_one_case_are_one_row_with_a_deviation() -> TestResult {
     assert_eq!(column(&table, "Average Duration(us)"), ["12", "500"]);
     let deviations = column(&table, "Profiling Std Duration(us)");
     assert!(deviations[0].starts_with("2.82842712") && deviations[1].is_empty(), "{deviations:?}");
+    // The bandwidth of a collective is that of its mean duration.
+    let source = tempfile::tempdir()?;
+    let head = "op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency\n";
+    let text = format!("{head}all_reduce,NCCL,half,2,64000,0.010\nall_reduce,NCCL,half,2,64000,0.030\n");
+    version(source.path(), "comm", "1.0", &[("nccl_perf.txt", &text)])?;
+    let target = tempfile::tempdir()?;
+    import(source.path(), target.path(), &LOCK)?;
+    let table = target.path().join("gpu/vllm/1.0/hcom_allReduce_.csv");
+    let cells = ["Duration(us)", "bandwidth_gbps"].map(|name| column(&table, name));
+    assert_eq!(cells, [["20"], ["6.4"]]);
     Ok(())
 }
 

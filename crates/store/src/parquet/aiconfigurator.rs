@@ -203,11 +203,16 @@ impl NewTable {
         let duration =
             place(crate::columns::MEASURED_DURATION).or_else(|| place(crate::columns::COMMUNICATION_DURATION));
         let deviation = place(DEVIATION);
+        let [bytes, _, _, _, _, bandwidth] = crate::columns::COMMUNICATION.map(place);
         for row in &self.rows {
             let mut cells: Vec<std::borrow::Cow<'_, str>> = row.cells.iter().map(|cell| cell.as_str().into()).collect();
             let (mean, spread) = mean_and_deviation(&row.durations_us);
             if let (Some(cell), Some(_)) = (duration.and_then(|at| cells.get_mut(at)), spread) {
                 *cell = mean.to_string().into();
+                let sent = bytes.and_then(|at| row.cells[at].parse().ok());
+                if let (Some(cell), Some(sent)) = (bandwidth.and_then(|at| cells.get_mut(at)), sent) {
+                    *cell = operators::bandwidth(sent, mean).into();
+                }
             }
             if let (Some(cell), Some(spread)) =
                 (deviation.and_then(|at| cells.get_mut(at)), spread.or(row.deviation_us))

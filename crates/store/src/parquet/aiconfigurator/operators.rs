@@ -297,16 +297,21 @@ impl Operator {
             .ok_or_else(|| table.unfit("message_size", row, &elements.to_string(), "more than any message has"))?;
         let is_shared = matches!(table.text("op_name", row)?, "all_gather" | "reduce_scatter");
         let bytes = if is_shared { bytes / devices.max(1) } else { bytes };
-        let bandwidth = bytes as f64 / duration_us / 1e3;
         Ok(vec![
             bytes.to_string(),
             devices.to_string(),
             dtype.to_owned(),
             TIER.to_owned(),
             duration_us.to_string(),
-            ((bandwidth * 100.0).round() / 100.0).to_string(),
+            bandwidth(bytes as f64, duration_us),
         ])
     }
+}
+
+/// GB/s with two decimals.
+pub(super) fn bandwidth(bytes: f64, duration_us: f64) -> String {
+    let gigabytes = bytes / duration_us / 1e3;
+    ((gigabytes * 100.0).round() / 100.0).to_string()
 }
 
 /// Keys that the queries of a call attend to: what stands before them, and they themselves.
