@@ -36,7 +36,13 @@ fn hint(line: &str) -> Option<String> {
     // A tool that reads Parquet says itself what is wrong with a file, or a column.
     let read_as_parquet =
         reason.contains("Parquet") || reason.contains("export-database") || reason.starts_with(": column ");
-    let foreign = foreign_format(&path).filter(|format| *format != ForeignFormat::Parquet || !read_as_parquet);
+    // It has read the rows that it complains of.
+    let read_as_sqlite = reason.starts_with(": no row: ") || reason.contains("no GPU kernel events");
+    let foreign = foreign_format(&path).filter(|format| match format {
+        ForeignFormat::Parquet => !read_as_parquet,
+        ForeignFormat::Sqlite => !read_as_sqlite,
+        _ => true,
+    });
     foreign.map(|format| format.hint(&path)).or_else(|| {
         let is_array = reason.contains("top level is not an object") && first_character(&path) == Some(b'[');
         let lacks_columns = reason.contains("column") && separates_by_semicolon(&path);
@@ -92,7 +98,7 @@ impl ForeignFormat {
             ForeignFormat::Zip => format!("it is a zip archive: unpack it (unzip {file}) and name the file in it"),
             ForeignFormat::Parquet => "it is a Parquet file: write it as CSV".to_owned(),
             ForeignFormat::Sqlite => {
-                "it is an SQLite database: explain-trace, compare-traces and check-trace read those of nsys, RPD and rocprofv3, other tools the profiler's CSV or JSON files"
+                "it is an SQLite database: explain-trace, compare-traces, check-trace and database-from-trace read those of nsys, RPD and rocprofv3, other tools the profiler's CSV or JSON files"
                     .to_owned()
             }
         }
@@ -174,6 +180,7 @@ mod tests {
         for (content, reason) in [
             (&b"{}"[..], "no events"),
             (b"PAR1x", "no readable Parquet: EOF"),
+            (b"SQLite format 3\0x", "no GPU kernel events"),
             (b"Type,Name;x;\n", "no column"),
             (b"{}", "top level is not an object"),
         ] {

@@ -180,6 +180,8 @@ impl Family {
             "_scaled_dot_product_flash_attention" => sdpa(true, 4),
             "_scaled_dot_product_efficient_attention" | "_scaled_dot_product_cudnn_attention" => sdpa(true, 6),
             "_flash_attention_forward" => sdpa(false, 8),
+            "_efficient_attention_forward" => sdpa(false, 9),
+            "_cudnn_attention_forward" => sdpa(true, 10),
             "_flash_attn_forward" | "FlashAttnFunc" => sdpa(false, 5),
             "unified_attention" | "unified_attention_with_output" => packed(0, Keys::New, None),
             "mha_batch_prefill" => packed(0, Keys::Cache, Some([12, 13])),

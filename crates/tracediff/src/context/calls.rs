@@ -122,6 +122,9 @@ pub(crate) fn find(
     calls
 }
 
+/// Operators of attention inside of others.
+const WRAPPED: [&str; 3] = ["_flash_attention_forward", "_efficient_attention_forward", "_cudnn_attention_forward"];
+
 /// The call around each launch, by number of the launch; those without a correlation id follow the others.
 fn nested(
     known: &[(u32, u32)],
@@ -136,8 +139,8 @@ fn nested(
         let OperatorCall { thread, start, duration, .. } = *call(*at);
         (thread, start, std::cmp::Reverse(duration))
     });
-    // The operator of attention that others wrap gets padded heads: the one around it has those of the model.
-    let is_wrapped = |name: NameId| names.get(name).ends_with("::_flash_attention_forward");
+    // The operators of attention that others wrap get padded heads: the one around them has those of the model.
+    let is_wrapped = |name: NameId| names.get(name).rsplit_once("::").is_some_and(|(_, base)| WRAPPED.contains(&base));
     let mut around: Option<&OperatorCall> = None;
     order.retain(|at| {
         let call = call(*at);

@@ -5,8 +5,8 @@ use perfdb_store::dtype::DType;
 use perfdb_store::registry::parts::{ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER};
 use perfdb_store::registry::{KernelClass, Layout};
 
-use super::Reason;
 use super::types::{Tensor, cell};
+use super::{Reason, sources};
 
 /// A row and its table. Two calls of one case are measurements of the same row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,9 @@ impl Case {
     pub(super) fn of_call(operator: &str, arguments: &[Option<Tensor>], source: Option<&'static str>) -> Case {
         let base = operator.rsplit("::").next().unwrap_or(operator);
         let base = base.strip_suffix('_').unwrap_or(base);
-        let family = Family::of(base);
+        // What an operator copies or clears is not its work.
+        let moves_only = source.is_some_and(sources::is_of_copies);
+        let family = Family::of(base).filter(|family| !(moves_only && has_places(Some(*family))));
         let plain = || Form {
             class: CLASSES.iter().find(|(name, _)| *name == base).map_or(class_of(family), |(_, class)| *class),
             layout: None,

@@ -64,6 +64,11 @@ pub(super) fn of_copy(kind: CopyKind) -> &'static str {
     }
 }
 
+/// Whether this names copies or sets.
+pub(super) fn is_of_copies(name: &str) -> bool {
+    name.starts_with("memcpy") || name == "memset"
+}
+
 /// Whether this is the name of a library.
 pub(super) fn is_library(name: &str) -> bool {
     LIBRARIES.iter().any(|(library, _)| *library == name)
