@@ -63,7 +63,7 @@ codes! {
     KernelBeforeLaunch "KERNEL_BEFORE_LAUNCH" "kernels start before their launch, or sooner after it than any device can: the clocks differ, host-late times and phases are wrong", None;
     KernelAfterSync "KERNEL_AFTER_SYNC" "kernels end after the host waited for them: the clocks differ", None;
     DeviceStall "DEVICE_STALL" "the device stood still with work waiting: its clock jumped, or it was held from outside", None;
-    ColdStart "COLD_START" "one call set up what it launched while the device stood still: record after a warm-up, or leave that time out", None;
+    ColdStart "COLD_START" "calls set up what comes first while the device stood still: record after a warm-up, or leave that time out", None;
     ClockJump "CLOCK_JUMP" "nothing happened for very long: the clock jumped, or traces were joined", None;
     StartsInBacklog "STARTS_IN_BACKLOG" "the queue of the device was full at the start", None;
     DuplicateEvents "DUPLICATE_EVENTS" "the same event stands there more than once: it would count more than once", Some("drop the later ones");

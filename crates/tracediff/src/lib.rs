@@ -35,6 +35,7 @@ mod family;
 mod frames;
 mod fusion;
 mod groups;
+mod late_host;
 mod launch_counts;
 mod lead;
 mod legacy;

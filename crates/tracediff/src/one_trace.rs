@@ -216,6 +216,11 @@ impl<'a> View<'a> {
         self.chosen.len()
     }
 
+    /// Whether all windows that can be looked at are.
+    fn is_all(&self) -> bool {
+        self.count() == self.timeline.windows.iter().filter(|window| self.counts(window)).count()
+    }
+
     fn lead(&self, timeline: &Timeline) -> Picoseconds {
         // The first window of a device is the lead where it is of no pass; those behind a cut are none.
         let first = timeline.windows.chunk_by(|a, b| a.device == b.device).filter_map(|windows| windows.first());

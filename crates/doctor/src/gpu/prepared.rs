@@ -47,6 +47,8 @@ pub(crate) struct NameFacts {
     pub(crate) graph: bool,
     /// A call that launches something on a device.
     pub(crate) launch: bool,
+    /// A call that allocates memory, loads a module or makes what it belongs to.
+    pub(crate) sets_up: bool,
     /// A kernel that communicates.
     pub(crate) collective: bool,
     /// A call that begins the capture of a graph, or ends it.
@@ -58,12 +60,13 @@ pub(crate) struct NameFacts {
 
 impl NameFacts {
     pub(crate) fn of(name: &str) -> NameFacts {
-        let CallName { graph, launch, begins_capture, ends_capture, waits } = CallName::of(name);
+        let CallName { graph, launch, sets_up, begins_capture, ends_capture, waits } = CallName::of(name);
         let name = name.to_lowercase();
         const WORDS: [&str; 5] = ["nccl", "rccl", "dpsk::ep", "cross_device", "multimem"];
         NameFacts {
             graph,
             launch,
+            sets_up,
             collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name),
             begins_capture,
             ends_capture,

@@ -34,6 +34,8 @@ pub struct CallName {
     pub graph: bool,
     /// It launches something on a device.
     pub launch: bool,
+    /// It allocates memory, loads a module or makes a stream.
+    pub sets_up: bool,
     /// It begins the capture of a graph.
     pub begins_capture: bool,
     /// It ends one.
@@ -41,6 +43,10 @@ pub struct CallName {
     /// It returns when the device has done all of its work.
     pub waits: bool,
 }
+
+/// Parts of the names of calls that set something up. `cudaFree` comes first where a library wants to be sure of its context.
+const SETS_UP: [&str; 7] =
+    ["malloc", "cudafree", "hipfree", "streamcreate", "moduleload", "libraryload", "modulegetfunction"];
 
 impl CallName {
     /// What a name says.
@@ -51,6 +57,7 @@ impl CallName {
         CallName {
             graph: name.contains("graph"),
             launch: name.contains("launch") && !name.contains("host"),
+            sets_up: SETS_UP.iter().any(|word| name.contains(word)),
             begins_capture,
             ends_capture: ends_capture && !begins_capture,
             waits,

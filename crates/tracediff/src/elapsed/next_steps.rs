@@ -10,6 +10,7 @@ use super::result::TraceElapsed;
 use super::waterfall::{COMMUNICATION, COPIES, HOST_LATE, IDLE, WaterfallKind, WaterfallRow};
 use crate::classify::COLLECTIVES;
 use crate::family::Family;
+use crate::late_host::{LateHost, shortened};
 use crate::names::NameId;
 use crate::steps::PhaseFilter;
 use crate::time::average_microseconds;
@@ -141,7 +142,7 @@ fn replays(trace: &Trace) -> bool {
     2 * trace.replayed.iter().filter(|replayed| **replayed).count() > trace.kernels.len()
 }
 
-/// What makes the host late: one call, the time between passes, or launches one by one.
+/// What makes the host late: calls that set something up, the time between passes, or launches one by one.
 fn late_host(
     row: &WaterfallRow,
     trace: &TraceElapsed,
@@ -150,24 +151,15 @@ fn late_host(
     kernels: [f64; 2],
     slower: usize,
 ) -> String {
-    let half = row.difference_ms.abs() / 2.0;
-    if let Some(cold) = trace.cold_start.as_ref().filter(|cold| cold.stall_ms / windows >= half) {
-        let operator = if cold.operator.is_empty() { String::new() } else { format!(" of {}", cold.operator) };
-        return format!(
-            "one {}{operator} sets up {} for {:.3} ms while the GPU waits: record after a warm-up",
-            cold.call,
-            shortened(&cold.kernel),
-            cold.stall_ms
-        );
-    }
-    let between = trace.between_passes_ms / trace.passes.max(1) as f64;
-    if between >= half {
-        return format!(
-            "{between:.3} ms of it lie between passes: the worker waits for the engine or prepares the next batch"
-        );
-    }
-    if replays_graphs {
-        return "graphs are replayed already: look at what the host does between their launches".to_owned();
+    let late = LateHost {
+        late_ms: row.difference_ms.abs(),
+        cold_start: trace.cold_start.as_ref().map(|cold| (cold, cold.stall_ms / windows)),
+        between_ms: trace.between_passes_ms / trace.passes.max(1) as f64,
+        between: "passes",
+        replays_graphs,
+    };
+    if let Some(cause) = late.cause() {
+        return cause;
     }
     format!(
         "the GPU waits for the host: replay graphs, launch fewer kernels ({:.0} per pass here, {:.0} in the other \
@@ -175,9 +167,4 @@ fn late_host(
         kernels[slower],
         kernels[1 - slower]
     )
-}
-
-/// A name that leaves room on the line.
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= 60 { name.to_owned() } else { name.chars().take(57).chain("...".chars()).collect() }
 }

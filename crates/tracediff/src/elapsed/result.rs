@@ -46,7 +46,7 @@ pub struct TraceElapsed {
     pub unknown_launch_ms: f64,
     /// Part of `host_late_ms` that lies between passes: nobody had asked for the next one yet, or its preparation took that long.
     pub between_passes_ms: f64,
-    /// One call that set up what it launched while the device stood still.
+    /// Calls that set up what came first while the device stood still.
     pub cold_start: Option<ColdStart>,
     /// Copies and sets.
     pub copies: Vec<CopyTotal>,
@@ -58,21 +58,21 @@ pub struct TraceElapsed {
     pub windows: Vec<WindowElapsed>,
 }
 
-/// A call that set up what it launched while the device stood still: a module that is loaded, a library that prepares itself.
+/// Calls that set up what came first while the device stood still: a module that is loaded, a library that prepares itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColdStart {
-    /// The call.
+    /// The longest one.
     pub call: String,
-    /// The kernel that it launched.
+    /// The kernel that came next.
     pub kernel: String,
     /// The operator around it; empty where it is not known.
     pub operator: String,
-    /// How long the device stood still.
+    /// How long the device stood still for all of them.
     pub stall_ms: f64,
 }
 
 impl ColdStart {
-    pub(super) fn of(trace: &Trace) -> Option<ColdStart> {
+    pub(crate) fn of(trace: &Trace) -> Option<ColdStart> {
         let finding = trace.report.as_ref()?.finding(Code::ColdStart)?;
         let evidence = finding.evidence.as_map();
         let text = |key: &str| evidence.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::result::OneTrace;
+use crate::late_host::short;
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,6 +29,8 @@ const GOOD_PART: f64 = 0.8;
 
 /// What advice needs beside the report.
 pub(super) struct Grounds {
+    /// What explains most of the time in which the device waits for the host, if anything but single launches does.
+    pub(super) late_cause: Option<String>,
     /// Kernels after which the host was late longest, with that time over all steps.
     pub(super) late_after: Vec<(String, f64)>,
     /// Kernel time without an operator that graphs replay.
@@ -108,18 +111,9 @@ fn late(grounds: &Grounds, all_ms: f64) -> String {
     let named = |(name, ms): &(String, f64)| format!("{} {:.0} %", short(name), 100.0 * ms / all_ms);
     let after: Vec<String> = grounds.late_after.iter().take(3).map(named).collect();
     let after = if after.is_empty() { String::new() } else { format!("; after {}", after.join(", ")) };
-    format!("waits for the host to launch: use CUDA graphs or fewer launches{after}")
-}
-
-/// The first letters of the name of a kernel, without what it returns and its arguments.
-fn short(name: &str) -> String {
-    let name = name.strip_prefix("void ").unwrap_or(name);
-    let name = name.replace("(anonymous namespace)::", "");
-    let end = name.find(['<', '(']).unwrap_or(name.len());
-    let last = name[..end].rsplit("::").next().unwrap_or_default();
-    match last.char_indices().nth(24) {
-        Some((end, _)) => format!("{}…", &last[..end]),
-        None => last.to_owned(),
+    match &grounds.late_cause {
+        Some(cause) => format!("waits for the host: {cause}"),
+        None => format!("waits for the host to launch: use CUDA graphs or fewer launches{after}"),
     }
 }
 

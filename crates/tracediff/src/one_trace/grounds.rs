@@ -7,11 +7,14 @@ use super::View;
 use super::advice::Grounds;
 use super::facts::Facts;
 use super::shapes::NO_OPERATOR;
+use crate::elapsed::ColdStart;
+use crate::late_host::LateHost;
 use crate::names::{NO_NAME, NameId};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 
 pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_roof: Option<f64>) -> Grounds {
+    let late_cause = late_cause(trace, view);
     let mut late: FxHashMap<NameId, Picoseconds> = FxHashMap::default();
     let windows = view.chosen.iter().map(|number| &view.timeline.windows[*number]);
     windows.flat_map(|window| &window.late_after).for_each(|(name, time)| *late.entry(*name).or_default() += time);
@@ -26,6 +29,7 @@ pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_ro
         .filter(|(at, _)| trace.replayed.get(*at) == Some(&true) && without(*at) && view.of_kernel(*at).is_some());
     let replayed: Picoseconds = replayed.map(|(_, kernel)| kernel.duration).sum();
     Grounds {
+        late_cause,
         late_after: late.into_iter().take(3).map(|(name, time)| (name.to_owned(), milliseconds(time))).collect(),
         replayed_ms: milliseconds(replayed),
         waiting_ms: waiting_ms(trace, view),
@@ -34,10 +38,28 @@ pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_ro
     }
 }
 
+/// What makes the host late; calls that set something up are known of the whole file alone.
+fn late_cause(trace: &Trace, view: &View<'_>) -> Option<String> {
+    let windows = || view.chosen.iter().map(|number| &view.timeline.windows[*number]);
+    let steps = (view.step_count().max(1) * view.devices()) as f64;
+    let cold = ColdStart::of(trace).filter(|_| view.is_all());
+    let in_view = || (0..trace.kernels.len()).filter(|at| view.of_kernel(*at).is_some());
+    let is_replayed = |at: &usize| trace.replayed.get(*at) == Some(&true);
+    let replays_graphs =
+        trace.replayed.contains(&true) && 2 * in_view().filter(is_replayed).count() > in_view().count();
+    let late = LateHost {
+        late_ms: milliseconds(windows().map(|window| window.parts.host_late).sum()) / steps,
+        cold_start: cold.as_ref().map(|cold| (cold, cold.stall_ms / steps)),
+        between_ms: milliseconds(windows().map(|window| window.late_behind).sum()) / steps,
+        between: "steps",
+        replays_graphs,
+    };
+    late.cause()
+}
+
 /// Time that collectives wait for other devices, where all steps are looked at: the trace check knows it of the whole file alone.
 fn waiting_ms(trace: &Trace, view: &View<'_>) -> f64 {
-    let all = view.timeline.windows.iter().filter(|window| view.counts(window)).count();
     let finding = trace.report.as_ref().and_then(|report| report.finding(Code::WaitingCollectives));
-    let wait = finding.filter(|_| view.count() == all).and_then(|finding| finding.evidence.as_map().get("wait_us"));
+    let wait = finding.filter(|_| view.is_all()).and_then(|finding| finding.evidence.as_map().get("wait_us"));
     wait.and_then(serde_json::Value::as_f64).unwrap_or(0.0) / 1e3
 }

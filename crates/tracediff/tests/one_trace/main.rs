@@ -2,4 +2,5 @@
 
 mod cut;
 mod input;
+mod late;
 mod same;
