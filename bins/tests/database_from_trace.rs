@@ -228,6 +228,29 @@ fn types_that_a_trace_lacks_can_be_named() -> TestResult {
 }
 
 #[test]
+fn attention_inside_cudnn_is_attention_and_what_it_clears_is_not() -> TestResult {
+    let world = World::new()?;
+    // As nsys writes it: shapes without values.
+    let arguments = json!({
+        "Input Dims": [[32, 16, 1, 128], [32, 4, 1024, 128], [32, 4, 1024, 128]],
+        "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16"],
+    });
+    let call = |kernels| Operator { name: "aten::_cudnn_attention_forward", arguments: arguments.clone(), kernels };
+    let calls =
+        [call(&[("cudnn_generated_fort_native_sdpa_sm90_flash_fprop", 20.0)]), call(&[("Memset (Device)", 0.5)])];
+    fs::write(world.path("run.json"), trace(&calls, &[]))?;
+    world.made(&["run.json"])?;
+    let mapping = fs::read_to_string(world.path("db/op_mapping.yaml"))?;
+    let class_of = |table: &str| {
+        let line = mapping.lines().find(|line| line.trim_start().starts_with(&format!("{table}:")));
+        line.and_then(|line| line.split("class: ").nth(1)).map(|rest| rest.split([',', '}']).next().unwrap_or(rest))
+    };
+    assert_eq!(class_of("aten__cudnn_attention_forward_decode_cudnn"), Some("attention_decode"), "{mapping}");
+    assert_eq!(class_of("aten__cudnn_attention_forward_memset"), Some("generic"), "{mapping}");
+    Ok(())
+}
+
+#[test]
 fn attention_of_a_server_takes_its_lengths_from_the_step() -> TestResult {
     let world = World::new()?;
     let call = || Operator {

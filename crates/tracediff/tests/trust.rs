@@ -81,6 +81,35 @@ fn a_kernel_that_waits_less_for_a_shorter_one_is_not_called_slower() {
 }
 
 #[test]
+fn the_order_of_a_file_says_nothing_of_kernels_that_begin_at_one_time() {
+    // Times in whole microseconds: four kernels of two streams begin together, of which the middle ones communicate.
+    let events: Vec<String> = (0..30_u32)
+        .flat_map(|at| {
+            let names =
+                ["nvjet_a", "ncclDevKernel_AllReduce", "ncclDevKernel_SendRecv", "vectorized_elementwise_kernel"];
+            (0..4).zip(names).flat_map(move |(number, name)| {
+                let (id, stream) = (4 * at + number, 7 + number.min(1));
+                let start = 1000.0 + 100.0 * f64::from(at) + if number == 0 { 0.0 } else { 50.0 };
+                let args = format!(r#""correlation": {id}, "stream": {stream}, "device": 0"#);
+                [
+                    event("cuda_runtime", "cudaLaunchKernel", start - 40.0 + f64::from(number), 1.0, &args),
+                    event("kernel", name, start, if number == 0 { 45.0 } else { 20.0 }, &args),
+                ]
+            })
+        })
+        .collect();
+    let reversed: Vec<String> = events.iter().rev().cloned().collect();
+    let (one, other) = (load(&events), load(&reversed));
+    let document = match analyse(&one, &other, &AnalysisOptions::default()).expect("an analysis").document {
+        Document::Plain(plain) => plain,
+        other => panic!("another document: {other:?}"),
+    };
+    for group in &document.groups {
+        assert_eq!((group.trace1_calls, group.trace1_ms), (group.trace2_calls, group.trace2_ms), "{group:?}");
+    }
+}
+
+#[test]
 fn events_that_stand_there_twice_count_once() {
     let mut events: Vec<String> = (0..20)
         .flat_map(|at| {
