@@ -7,7 +7,7 @@
 DATA: `aic-core/src/aiconfigurator_core/systems/data` of github.com/ai-dynamo/aiconfigurator. Both versions are imported; of the hidden one
 a share of the rows, which depends on a hash alone, is what was "measured here". calibrate-database scales the public version to them, and
 every other hidden row that the public version has is compared: its error under no calibration, one factor for all rows, the measured rows
-alone (queried between rows where they answer, else the public duration), and the calibrated database with its 90 % interval. With --few, so many rows
+alone (queried between rows where they answer, else the public duration), and the calibrated database with its 90 % interval. With --few, this many rows
 are measured instead, drawn several times: from all rows, and from the rows of two tables.
 """
 import argparse, csv, hashlib, json, math, re, shutil, subprocess, sys, tempfile
@@ -79,7 +79,7 @@ def answered(program, database, table, rows):
 
 
 def few(program, public, hidden, folder, counts, draws):
-    """The mean over draws of the 90th percentile of errors and of coverage, with so many measured rows."""
+    """The mean over draws of the 90th percentile of errors and of coverage, with this many measured rows."""
     public_rows = {path.stem: {case(row): float(row["Average Duration(us)"]) for row in rows} for path, rows in tables(public)}
     known_tables = {path.stem: rows for path, rows in tables(hidden) if counterpart(path.stem, public_rows)}
     pairs = [
