@@ -29,10 +29,12 @@ impl<T> Blocks<T> {
         }
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * BLOCK + last.len())
     }
 
+    #[inline]
     fn get(&self, at: usize) -> Option<&T> {
         self.0.get(at / BLOCK)?.get(at % BLOCK)
     }
@@ -87,6 +89,7 @@ impl Kernels {
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -97,6 +100,7 @@ impl Kernels {
     }
 
     /// The kernel of a number.
+    #[inline]
     pub fn get(&self, at: usize) -> Option<Kernel> {
         self.rows.get(at).map(|row| row.kernel(&self.times, &self.places))
     }
@@ -112,6 +116,7 @@ impl Kernels {
     }
 
     /// The number of the place of a kernel.
+    #[inline]
     pub fn place(&self, at: usize) -> Option<u32> {
         self.rows.get(at).map(|row| row.place)
     }
@@ -131,6 +136,7 @@ impl Kernels {
 }
 
 impl KernelRow {
+    #[inline]
     fn kernel(&self, times: &Times, places: &Numbering<Place>) -> Kernel {
         let (device, stream, mark) = places.keys()[self.place as usize];
         Kernel {
@@ -183,6 +189,7 @@ impl Launches {
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -193,6 +200,7 @@ impl Launches {
     }
 
     /// The call of a number.
+    #[inline]
     pub fn get(&self, at: usize) -> Option<Launch> {
         self.rows.get(at).map(|row| row.launch(&self.times, &self.threads))
     }
@@ -208,6 +216,7 @@ impl Launches {
     }
 
     /// The number of the thread of a call.
+    #[inline]
     pub fn thread(&self, at: usize) -> Option<u32> {
         self.rows.get(at).map(|row| row.thread)
     }
@@ -220,6 +229,7 @@ impl Launches {
 }
 
 impl LaunchRow {
+    #[inline]
     fn launch(&self, times: &Times, threads: &Numbering<(i64, i64)>) -> Launch {
         let (process, thread) = threads.keys()[self.thread as usize];
         Launch {
