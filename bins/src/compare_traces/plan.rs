@@ -6,8 +6,8 @@ use perfdb_report::layout::Layout;
 use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
 use perfdb_store::near_name::nearest;
 use perfdb_tracediff::{
-    Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,
-    Registry, Rules, RunVariation, View, WAFER_0_1_33, WAFER_0_1_35, sections,
+    Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PairSettings, PhaseFilter, Registry,
+    Rules, RunVariation, View, sections,
 };
 use std::path::PathBuf;
 
@@ -97,9 +97,9 @@ impl Common {
 
     fn rules(&self) -> Rules {
         match self.compat {
-            None => PERFDB,
-            Some(Compat::V0133) => WAFER_0_1_33,
-            Some(Compat::V0135) => WAFER_0_1_35,
+            None => Rules::Perfdb,
+            Some(Compat::V0133) => Rules::Wafer0133,
+            Some(Compat::V0135) => Rules::Wafer0135,
         }
     }
 
@@ -212,7 +212,7 @@ impl Common {
 
     /// A name of a section that no run under these rules writes is a mistake.
     fn check_section(&self, name: &str) -> Result<(), String> {
-        let known = sections(&self.rules());
+        let known = sections(self.rules());
         if known.contains(&name) {
             return Ok(());
         }

@@ -16,10 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (first, second) = (Trace::open(first, &options)?, Trace::open(second, &options)?);
     let analysis = analyse(&first, &second, &AnalysisOptions { confidence, ..AnalysisOptions::default() })?;
     if let Document::Plain(document) = analysis.document {
-        if let Some(elapsed) = document.elapsed {
+        if let Some(elapsed) = document.details.elapsed {
             println!("{}", elapsed.verdict);
         }
-        if let Some(confidence) = document.confidence {
+        if let Some(confidence) = document.details.confidence {
             let sure = confidence.operations.iter().filter(|row| row.verdict.verdict != "cannot tell").count();
             println!("sure of {sure} of {} operations", confidence.operations.len());
         }

@@ -21,7 +21,7 @@ pub(crate) use operation::{ATTENTION, COLLECTIVES, COMMUNICATION, CUDA_GRAPH, MA
 pub use registry::{Registry, Vendor};
 
 use crate::device::Platform;
-use crate::rules::{ClassTable, Rules};
+use crate::rules::Rules;
 use condition::{Subject, first_match};
 
 /// The kind of collective that a host operator or a call of a communication library stands for.
@@ -34,11 +34,11 @@ pub(crate) fn collective_by_host(operator: &str) -> Option<&'static str> {
 /// `host_operator` is the `cpu_op` that launched the kernel, used by the default rules only when the name is generic.
 ///
 /// ```
-/// use perfdb_tracediff::{PERFDB, Platform, classify};
-/// assert_eq!(classify("nvjet_tst_256x128_64x4_TNN", Platform::Nvidia, None, &PERFDB).name, "Dense GEMM");
-/// assert_eq!(classify("opaque_kernel", Platform::Amd, Some("aten::addmm"), &PERFDB).name, "Dense GEMM");
+/// use perfdb_tracediff::{Platform, Rules, classify};
+/// assert_eq!(classify("nvjet_tst_256x128_64x4_TNN", Platform::Nvidia, None, Rules::Perfdb).name, "Dense GEMM");
+/// assert_eq!(classify("opaque_kernel", Platform::Amd, Some("aten::addmm"), Rules::Perfdb).name, "Dense GEMM");
 /// ```
-pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: &Rules) -> Operation {
+pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: Rules) -> Operation {
     classify_name(name, platform, rules).unwrap_or_else(|| classify_by_host(name, host_operator))
 }
 
@@ -49,10 +49,10 @@ pub(crate) fn classify_by_host(name: &str, host_operator: Option<&str>) -> Opera
 }
 
 /// Class by the name alone; `None` only under the default rules, where the host operator decides then.
-pub(crate) fn classify_name(name: &str, platform: Platform, rules: &Rules) -> Option<Operation> {
-    match rules.classes {
-        ClassTable::Perfdb => default::classify(name).map(Operation::plain),
-        ClassTable::Wafer0133 => Some(wafer_0_1_33::classify(&Subject::new(name, platform))),
-        ClassTable::Wafer0135 => first_match(wafer_0_1_35::ROWS, &Subject::new(name, platform)),
+pub(crate) fn classify_name(name: &str, platform: Platform, rules: Rules) -> Option<Operation> {
+    match rules {
+        Rules::Perfdb => default::classify(name).map(Operation::plain),
+        Rules::Wafer0133 => Some(wafer_0_1_33::classify(&Subject::new(name, platform))),
+        Rules::Wafer0135 => first_match(wafer_0_1_35::ROWS, &Subject::new(name, platform)),
     }
 }

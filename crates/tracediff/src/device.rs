@@ -6,7 +6,7 @@ use perfdb_pycompat::value::Value;
 use serde::Serialize;
 
 use crate::columns::Runtimes;
-use crate::rules::DeviceRule;
+use crate::rules::Rules;
 use crate::time::{Picoseconds, picoseconds};
 
 /// Vendor of the GPU.
@@ -141,20 +141,17 @@ impl Members {
         }
     }
 
-    /// Platform and device under a rule set.
-    pub(crate) fn device(&self, rule: DeviceRule) -> (Platform, Device) {
+    /// Platform and device under a rule set; for wafer-core an AMD GPU without a name is an MI300X.
+    pub(crate) fn device(&self, rules: Rules) -> (Platform, Device) {
         let get = |key: &str| self.first().and_then(|properties| properties.get(key));
         let name = match get("name") {
             Some(Value::Text(name)) => Some(name.as_str()),
             _ => None,
         };
         let warp_size = get("warpSize").and_then(integer);
-        let platform = self.platform(rule, name.unwrap_or(""), warp_size);
-        let name = match rule {
-            DeviceRule::Any => name.filter(|name| !name.is_empty()).unwrap_or("Unknown GPU"),
-            DeviceRule::Mi300x if platform == Platform::Amd => name.unwrap_or("MI300X"),
-            DeviceRule::Mi300x => name.unwrap_or("Unknown GPU"),
-        };
+        let platform = self.platform(rules, name.unwrap_or(""), warp_size);
+        let unknown = if rules.is_legacy() && platform == Platform::Amd { "MI300X" } else { "Unknown GPU" };
+        let name = name.filter(|name| rules.is_legacy() || !name.is_empty()).unwrap_or(unknown);
         let whole = |key: &str| get(key).and_then(integer).unwrap_or(0);
         let divided = |key: &str, unit: f64| get(key).and_then(double).unwrap_or(0.0) / unit;
         let device = Device {
@@ -169,18 +166,15 @@ impl Members {
         (platform, device)
     }
 
-    fn platform(&self, rule: DeviceRule, name: &str, warp_size: Option<i64>) -> Platform {
+    fn platform(&self, rules: Rules, name: &str, warp_size: Option<i64>) -> Platform {
         let named = || {
             let name = name.to_lowercase();
             ["amd", "instinct", "radeon"].iter().any(|word| name.contains(word))
         };
-        if rule == DeviceRule::Any && name.starts_with("Ascend ") {
+        if !rules.is_legacy() && name.starts_with("Ascend ") {
             return Platform::Ascend;
         }
-        let amd = match rule {
-            DeviceRule::Any => self.roctracer || self.rocprofiler || warp_size == Some(64) || named(),
-            DeviceRule::Mi300x => self.roctracer || warp_size == Some(64),
-        };
+        let amd = self.roctracer || warp_size == Some(64) || !rules.is_legacy() && (self.rocprofiler || named());
         if amd { Platform::Amd } else { Platform::Nvidia }
     }
 }

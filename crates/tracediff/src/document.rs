@@ -28,7 +28,7 @@ use crate::pairing::Pairing;
 use crate::remedy::Caution;
 use crate::result::{Comparison, Metadata};
 use crate::rooflines::{Rooflines, rooflines};
-use crate::rules::{LayerRule, Rules};
+use crate::rules::Rules;
 use crate::run_variation::RunVariation;
 use crate::same_kernels::{SameKernelAnalysis, same_kernels};
 use crate::trace::Trace;
@@ -107,21 +107,9 @@ pub struct PlainDocument {
     /// The comparison.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Why the times differ, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub explanation: Option<Explanation>,
-    /// the confidence of differences, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<Confidence>,
-    /// Elapsed times.
+    /// Why the times differ.
     #[serde(flatten)]
-    pub elapsed: Option<ElapsedReport>,
-    /// Kernels of both traces that do the same work, by the size of their difference.
-    pub groups: Vec<GroupRow>,
-    /// One typical layer of each side.
-    pub strips: Vec<Strip>,
-    /// What operators must do, and whether hardware or kernels make the difference.
-    pub roofline: Option<Rooflines>,
+    pub details: Details,
 }
 
 /// Kernel by kernel.
@@ -133,27 +121,12 @@ pub struct AlignedDocument {
     pub trust: Option<Trust>,
     /// What the traces are.
     pub metadata: Metadata,
-    /// Layers, kernel by kernel.
-    pub layer_alignments: Vec<LayerAlignment>,
-    /// Fused operations.
-    pub fusion_analysis: FusionAnalysis,
-    /// Kernels of both traces.
-    pub same_kernel_analysis: SameKernelAnalysis,
-    /// Why the times differ, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub explanation: Option<Explanation>,
-    /// the confidence of differences, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<Confidence>,
-    /// Elapsed times.
+    /// Kernels of one trace beside those of the other.
     #[serde(flatten)]
-    pub elapsed: Option<ElapsedReport>,
-    /// Kernels of both traces that do the same work, by the size of their difference.
-    pub groups: Vec<GroupRow>,
-    /// One typical layer of each side.
-    pub strips: Vec<Strip>,
-    /// What operators must do, and whether hardware or kernels make the difference.
-    pub roofline: Option<Rooflines>,
+    pub alignment: Alignment,
+    /// Why the times differ.
+    #[serde(flatten)]
+    pub details: Details,
 }
 
 /// Everything.
@@ -168,16 +141,32 @@ pub struct FullDocument {
     pub comparison: Comparison,
     /// Architecture of the model.
     pub architecture: Architecture,
+    /// Kernels of one trace beside those of the other.
+    #[serde(flatten)]
+    pub alignment: Alignment,
+    /// Why the times differ.
+    #[serde(flatten)]
+    pub details: Details,
+}
+
+/// Kernels of one trace beside those of the other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Alignment {
     /// Layers, kernel by kernel.
     pub layer_alignments: Vec<LayerAlignment>,
     /// Fused operations.
     pub fusion_analysis: FusionAnalysis,
     /// Kernels of both traces.
     pub same_kernel_analysis: SameKernelAnalysis,
-    /// Why the times differ, if asked for.
+}
+
+/// Why the times of two traces differ: part of every document under the default rules.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Details {
+    /// What changed, adding up to the difference, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// the confidence of differences, if asked for.
+    /// The confidence of differences, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Elapsed times.
@@ -192,9 +181,9 @@ pub struct FullDocument {
 }
 
 /// The keys at the top of the JSON documents that a rule set can give.
-pub fn sections(rules: &Rules) -> &'static [&'static str] {
-    match (rules.is_legacy(), rules.layers) {
-        (false, _) => &[
+pub fn sections(rules: Rules) -> &'static [&'static str] {
+    match rules {
+        Rules::Perfdb => &[
             "format_version",
             "trust",
             "metadata",
@@ -223,10 +212,10 @@ pub fn sections(rules: &Rules) -> &'static [&'static str] {
             "fusion_opportunities",
             "fusion_mappings",
         ],
-        (true, LayerRule::CorrelationGroups) => {
+        Rules::Wafer0135 => {
             &["metadata", "operations", "layers", "global_counts", "fusion_opportunities", "fusion_mappings"]
         }
-        (true, _) => &[
+        Rules::Wafer0133 => &[
             "metadata",
             "operations",
             "layers",
@@ -264,28 +253,68 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     {
         return analyse_legacy(traces, options);
     }
+    first.require_phase(phase)?;
+    second.require_phase(phase)?;
     if options.view == View::LaunchCounts {
-        first.require_phase(phase)?;
-        second.require_phase(phase)?;
         let counts = launch_counts(first, second, phase, options.min_group_size);
         let document = Document::LaunchCounts(Box::new(counts));
         let total_ms = [first, second].map(|trace| trace.total_ms(phase));
         return Ok(Analysis { document, total_ms, findings: [findings(first), findings(second)] });
     }
-    first.require_phase(phase)?;
-    second.require_phase(phase)?;
     let started = Instant::now();
-    let pairing = Pairing::new([first, second], phase, options.compare.max_stacks);
+    let (trust, comparison, details) = compared([first, second], options);
+    let metadata = &comparison.metadata;
+    let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
+    let compared_ms = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
+    let format_version = FORMAT_VERSION;
+    let alignment = || Alignment {
+        layer_alignments: align(first, second, phase),
+        fusion_analysis: fusion_of(first, second, phase),
+        same_kernel_analysis: same_kernels(first, second, phase),
+    };
+    let document = match options.view {
+        View::Plain | View::LaunchCounts => {
+            Document::Plain(Box::new(PlainDocument { format_version, trust, comparison, details }))
+        }
+        View::Aligned => Document::Aligned(Box::new(AlignedDocument {
+            format_version,
+            trust,
+            metadata: comparison.metadata,
+            alignment: alignment(),
+            details,
+        })),
+        View::Full => Document::Full(Box::new(FullDocument {
+            format_version,
+            trust,
+            comparison,
+            architecture: by_names(first.kernel_names().chain(second.kernel_names())),
+            alignment: alignment(),
+            details,
+        })),
+    };
+    tracing::info!(
+        "{} and {} compared in {:.3} s",
+        shown(&first.path),
+        shown(&second.path),
+        started.elapsed().as_secs_f64()
+    );
+    Ok(with_findings(document, total_ms, compared_ms, [first, second]))
+}
+
+/// Operations and layers, how far the traces can be trusted, and why their times differ.
+fn compared(traces: [&Trace; 2], options: &AnalysisOptions) -> (Option<Trust>, Comparison, Details) {
+    let ([first, second], phase) = (traces, options.compare.phase);
+    let started = Instant::now();
+    let pairing = Pairing::new(traces, phase, options.compare.max_stacks);
     let mut elapsed = elapsed::elapsed(first, second, phase, options.run_variation);
     let scale = Scale::of(first, second, &options.compare, elapsed.as_ref());
     let mut comparison = from_pairing(&pairing, &options.compare, &scale);
     let left_out = elapsed
         .as_ref()
         .map_or([0; 2], |report| [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]);
-    let counted = Counted::of([first, second], phase);
-    let found = Groups::new([first, second]);
-    let groups =
-        found.as_ref().map(|groups| groups.rows([first, second], &counted, scale.divisors)).unwrap_or_default();
+    let counted = Counted::of(traces, phase);
+    let found = Groups::new(traces);
+    let groups = found.as_ref().map(|groups| groups.rows(traces, &counted, scale.divisors)).unwrap_or_default();
     tracing::debug!(
         "{} pairs of operations, {} groups of kernels found in {:.3} s",
         pairing.pairs.len(),
@@ -293,7 +322,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         started.elapsed().as_secs_f64()
     );
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
-    let work = found.as_ref().map(|groups| same_work(groups, [first, second], &counted)).unwrap_or_default();
+    let work = found.as_ref().map(|groups| same_work(groups, traces, &counted)).unwrap_or_default();
     let confidence = options.confidence.then(|| confidence(&pairing, &work, options.run_variation)).flatten();
     if let Some(confidence) = &confidence {
         comparison.agree_with(confidence);
@@ -304,66 +333,15 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     {
         report.elapsed.ratio_per_layer = None;
     }
-    let roofline = rooflines([first, second], &counted, scale.divisors, &options.devices);
+    let roofline = rooflines(traces, &counted, scale.divisors, &options.devices);
     let work_ratio = roofline.as_ref().filter(|found| !found.verdict.is_empty()).and_then(|found| found.work_ratio);
     if let Some(report) = &mut elapsed
-        && let Some(why) = workload::difference([first, second], &counted, phase, work_ratio)
+        && let Some(why) = workload::difference(traces, &counted, phase, work_ratio)
     {
         report.differ_in_workload(why);
     }
-    let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
-    let metadata = &comparison.metadata;
-    let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
-    let compared = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
-    let document = match options.view {
-        View::Plain | View::LaunchCounts => Document::Plain(Box::new(PlainDocument {
-            format_version,
-            trust,
-            comparison,
-            explanation,
-            confidence,
-            elapsed,
-            groups,
-            strips,
-            roofline,
-        })),
-        View::Aligned => Document::Aligned(Box::new(AlignedDocument {
-            format_version,
-            trust,
-            metadata: comparison.metadata,
-            layer_alignments: align(first, second, phase),
-            fusion_analysis: fusion_of(first, second, phase),
-            same_kernel_analysis: same_kernels(first, second, phase),
-            explanation,
-            confidence,
-            elapsed,
-            groups,
-            strips,
-            roofline,
-        })),
-        View::Full => Document::Full(Box::new(FullDocument {
-            format_version,
-            trust,
-            comparison,
-            architecture: by_names(first.kernel_names().chain(second.kernel_names())),
-            layer_alignments: align(first, second, phase),
-            fusion_analysis: fusion_of(first, second, phase),
-            same_kernel_analysis: same_kernels(first, second, phase),
-            explanation,
-            confidence,
-            elapsed,
-            groups,
-            strips,
-            roofline,
-        })),
-    };
-    tracing::info!(
-        "{} and {} compared in {:.3} s",
-        shown(&first.path),
-        shown(&second.path),
-        started.elapsed().as_secs_f64()
-    );
-    Ok(with_findings(document, total_ms, compared, [first, second]))
+    let trust = trust::trust(traces, left_out);
+    (trust, comparison, Details { explanation, confidence, elapsed, groups, strips, roofline })
 }
 
 /// Whether time per layer compares anything: each kind of layer of one trace stands for one of the other, and they are most of a pass.
@@ -385,7 +363,7 @@ fn analyse_legacy(legacy: [LegacyTrace<'_>; 2], options: &AnalysisOptions) -> Re
     if options.view == View::Aligned {
         // The alignment takes a trace without the phase whole, so it has a result where the comparison has none.
         let aligned = align_legacy(legacy, options.compare.phase);
-        let whole = [aligned.metadata.trace1_total_ms, aligned.metadata.trace2_total_ms];
+        let whole = [aligned.metadata.sides.trace1_total_ms, aligned.metadata.sides.trace2_total_ms];
         let (total_ms, compared_ms) =
             comparison.map_or((whole, whole), |comparison| (total_ms(&comparison), compared_ms(&comparison)));
         let document = Document::LegacyAligned(Box::new(aligned));
@@ -401,7 +379,7 @@ fn analyse_legacy(legacy: [LegacyTrace<'_>; 2], options: &AnalysisOptions) -> Re
 }
 
 fn total_ms(comparison: &LegacyComparison) -> [f64; 2] {
-    [comparison.metadata.trace1_total_ms, comparison.metadata.trace2_total_ms]
+    [comparison.metadata.sides.trace1_total_ms, comparison.metadata.sides.trace2_total_ms]
 }
 
 /// Kernel time in compared rows, ms. A norm that is compared twice counts once.

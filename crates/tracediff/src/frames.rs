@@ -11,7 +11,6 @@ use perfdb_trace::id_index::IdIndex;
 /// Number of a stack in a [`Stacks`] table.
 pub(crate) type StackId = u32;
 
-/// No stack.
 pub(crate) const NO_STACK: StackId = StackId::MAX;
 
 /// Names of a stack at most.

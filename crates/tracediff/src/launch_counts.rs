@@ -157,12 +157,12 @@ mod tests {
     }
 
     const RULE_SETS: [crate::rules::Rules; 3] =
-        [crate::rules::PERFDB, crate::rules::WAFER_0_1_33, crate::rules::WAFER_0_1_35];
+        [crate::rules::Rules::Perfdb, crate::rules::Rules::Wafer0133, crate::rules::Rules::Wafer0135];
 
     #[test]
     fn a_type_that_the_other_trace_lacks_is_no_chain() {
         for rules in RULE_SETS {
-            let (with, without) = (gelu(30, 10, rules.clone()), runs(&[("silu", 10)], rules));
+            let (with, without) = (gelu(30, 10, rules), runs(&[("silu", 10)], rules));
             for (first, second) in [(&with, &without), (&without, &with)] {
                 let found = launch_counts(first, second, PhaseFilter::All, 50);
                 assert!(found.fusion_mappings.iter().all(|mapping| mapping.evidence != "chain"));
@@ -174,7 +174,7 @@ mod tests {
     fn the_side_with_longer_runs_may_have_fewer_kernels() {
         // Five runs of 15 and two hundred runs of 2.
         for (rules, expected) in RULE_SETS.into_iter().zip([325, -325, -325]) {
-            let (long, short) = (gelu(15, 5, rules.clone()), gelu(2, 200, rules));
+            let (long, short) = (gelu(15, 5, rules), gelu(2, 200, rules));
             let found = launch_counts(&long, &short, PhaseFilter::All, 50);
             let chain = found.fusion_mappings.iter().find(|mapping| mapping.evidence == "chain").expect("a chain");
             assert_eq!((chain.fused_platform, chain.fused_count, chain.pattern_count), ("Trace 2", 400, expected));
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn averages_over_no_matched_groups_are_0() {
-        let rules = crate::rules::PERFDB;
-        let (first, second) = (gelu(40, 5, rules.clone()), gelu(2, 5, rules));
+        let rules = crate::rules::Rules::Perfdb;
+        let (first, second) = (gelu(40, 5, rules), gelu(2, 5, rules));
         let found = launch_counts(&first, &second, PhaseFilter::All, 50).fusion_opportunities;
         assert_eq!((found[0].kernel_type, found[0].ratio), ("GELU", Some(20.0)));
         assert_eq!((found[0].trace1_avg_per_group, found[0].trace2_avg_per_group), (0.0, 0.0));

@@ -82,8 +82,8 @@ pub use context::passes::Boundaries;
 pub use context::repetition::FoundPasses;
 pub use device::{Device, Platform};
 pub use document::{
-    AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, Overview, PlainDocument, View,
-    analyse, sections,
+    AlignedDocument, Alignment, Analysis, AnalysisOptions, Details, Document, FORMAT_VERSION, FullDocument, Overview,
+    PlainDocument, View, analyse, sections,
 };
 pub use elapsed::{
     ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, PerCall, PhasePasses,
@@ -101,7 +101,7 @@ pub use legacy::aligned_result::{
     LegacyFusionOpportunity, LegacyFusionSummary, LegacySameKernel, LegacySameKernelSummary, LegacySameKernels,
     LegacyWarning, PhaseBreakdown,
 };
-pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
+pub use legacy::result::{LegacyComparison, LegacyLayer, LegacyMetadata, LegacyOperation, LegacySides};
 pub use load::LoadOptions;
 pub use measured::{LeftOut, Measured, MeasuredOptions, MeasuredTable, Reason, measured};
 pub use one_trace::{
@@ -115,10 +115,7 @@ pub use result::{
     Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnknownKernel, UnmatchedOperation, Warning,
 };
 pub use rooflines::{OperatorCall, RooflineRow, Rooflines, open_devices, operator_calls};
-pub use rules::{
-    ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
-    WAFER_0_1_35, ZeroStacks,
-};
+pub use rules::Rules;
 pub use run_variation::RunVariation;
 pub use runs::{
     CommonVariation, KindOfSteps, LeftOutStep, OutlierRun, RowKind, Run, RunsOptions, RunsReport, RunsRow, Step, Times,

@@ -1,5 +1,6 @@
-//! From a trace file to a [`Trace`]: events are read, then contexts found one after the other, each from what is known
-//! already.
+//! From a trace file to a [`Trace`]: events are read, then contexts found.
+
+mod contexts;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,34 +10,18 @@ use perfdb_files::escape::shown;
 use regex::Regex;
 
 use crate::classify::Registry;
-use crate::columns::Columns;
-use crate::context::attention;
-use crate::context::calls::{self, Calls};
-use crate::context::captures::{self, Replays};
-use crate::context::classes::{self, Classifier};
-use crate::context::launches::Launches;
-use crate::context::operators::{self, Decision, KernelOperator};
-use crate::context::passes::{Boundaries, PassFinder, Passes};
-use crate::context::repetition::{self, FoundPasses};
-use crate::context::{KernelContext, layers};
+use crate::columns::{Columns, Kernel};
+use crate::context::KernelContext;
 use crate::corrections::{self, Corrections};
-use crate::elapsed::events::{Events, Kernels};
-use crate::elapsed::timeline::Timeline;
+use crate::device::{Members, Platform};
 use crate::error::Error;
-use crate::lead::Lead;
-use crate::legacy;
-use crate::legacy::columns::LegacyColumns;
-use crate::one_trace::facts::{self, Facts};
-use crate::overlaps;
+use crate::names::Names;
+use crate::overlaps::{self, Overlaps};
 use crate::read::{self, Check, Contents, Wanted};
-use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
-use crate::steps::Basis;
-use crate::structure::{self, Sources, Structure};
+use crate::rules::Rules;
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
-
-/// Kernels below which a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 10_000;
+use contexts::Contexts;
 
 /// Names of annotations that an error lists.
 const ANNOTATIONS: usize = 10;
@@ -73,7 +58,7 @@ pub struct LoadOptions {
 impl Default for LoadOptions {
     fn default() -> Self {
         LoadOptions {
-            rules: PERFDB,
+            rules: Rules::Perfdb,
             stacks: true,
             registry: Registry::default(),
             clip_overlaps: false,
@@ -164,9 +149,10 @@ impl Trace {
 
 /// The file that is meant: of a folder of a profiler, the profile in it.
 fn file_of(path: &Path, options: &LoadOptions) -> Result<PathBuf, Error> {
-    match path.is_dir() && !options.rules.is_legacy() {
-        true => Ok(perfdb_trace::profile::file_in(path)?),
-        false => Ok(path.to_path_buf()),
+    if path.is_dir() && !options.rules.is_legacy() {
+        Ok(perfdb_trace::profile::file_in(path)?)
+    } else {
+        Ok(path.to_path_buf())
     }
 }
 
@@ -207,16 +193,32 @@ fn step_pattern(pattern: &str, columns: &Columns, path: &Path) -> Result<Regex, 
     names.dedup();
     let shown = names.len().min(ANNOTATIONS);
     let more = if names.len() > shown { format!(" and {} more", names.len() - shown) } else { String::new() };
-    Err(no_steps(match names.is_empty() {
-        true => "it has no annotations".to_owned(),
-        false => format!("its annotations are {}{more}", names[..shown].join(", ")),
+    Err(no_steps(if names.is_empty() {
+        "it has no annotations".to_owned()
+    } else {
+        format!("its annotations are {}{more}", names[..shown].join(", "))
     }))
+}
+
+/// What a trace is made of, before it is known what its kernels belong to.
+struct Loading<'a> {
+    path: PathBuf,
+    options: &'a LoadOptions,
+    members: &'a Members,
+    report: Option<Report>,
+    platform: Platform,
+    columns: Columns,
+    kernels: Vec<Kernel>,
+    names: Names,
+    order: TimeOrder,
+    overlaps: Overlaps,
+    corrections: Corrections,
 }
 
 fn load(
     path: PathBuf,
-    mut columns: Columns,
-    members: &crate::device::Members,
+    columns: Columns,
+    members: &Members,
     report: Option<Report>,
     capture: Option<Columns>,
     options: &LoadOptions,
@@ -231,232 +233,86 @@ fn load(
         return Err(Error::WrongUnit { path });
     }
     let started = Instant::now();
-    let rules = &options.rules;
-    let (platform, device) = members.device(rules.device);
-    let platform = platform.of_runtimes(columns.runtimes);
-
-    let mut names = std::mem::take(&mut columns.names);
-    names.finish();
-    let mut kernels = std::mem::take(&mut columns.kernels);
-    columns.leave_out_old_kernels(&mut kernels);
-    let legacy_times = columns.legacy_times.take();
-    let classifier = Classifier { registry: &options.registry, rules, platform, given: &columns };
-    let mut corrections = match &report {
-        Some(report) => corrections::apply(&mut kernels, report, options.clip_overlaps),
-        None => Corrections::default(),
+    let mut loading = Loading::new(path, columns, members, report, options);
+    let contexts = match loading.columns.legacy_times.take() {
+        Some(times) => Contexts::legacy(&mut loading, times),
+        None => Contexts::find(&mut loading, capture)?,
     };
-    let mut order = TimeOrder::of(&kernels);
-    let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
-
-    let (mut passes, mut operators, classes, layers, timeline, structure, legacy);
-    let mut found_passes: Option<FoundPasses> = None;
-    let mut layer_count = None;
-    let (mut calls, mut joined) = (Calls::default(), None);
-    let mut replayed = Vec::new();
-    let (mut facts, mut old_steps) = (None, None);
-    let (mut lead, mut boundaries) = (Lead::default(), Boundaries::Whole);
-    match (rules.phases, legacy_times) {
-        (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
-            let windows = legacy::phases::windows(&columns.annotations, &times.annotations, prefill_tokens);
-            passes = legacy::phases::find(&times.kernels, &windows);
-            operators = legacy::stacks::find(&kernels, &columns, &times, options.stacks, &mut names);
-            classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);
-            layers = match rules.layers {
-                LayerRule::Markers => legacy::layers::by_markers(&kernels, &times.kernels, &names, &classes.groups),
-                LayerRule::PerPass | LayerRule::CorrelationGroups => legacy::layers::by_groups(&kernels, &names),
-            };
-            let labels = classes.labels.clone();
-            timeline = None;
-            structure = None;
-            legacy = Some(LegacyColumns { times: times.kernels, labels, windows });
-        }
-        _ => {
-            let pattern = options.steps.as_deref().map(|pattern| step_pattern(pattern, &columns, &path)).transpose()?;
-            let launches = Launches::new(&columns);
-            let finder = PassFinder::new(&columns, &kernels, &launches, pattern.as_ref());
-            let devices: Vec<String> = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
-            let cut = members.cut_windows(&devices);
-            let mut owned = finder.find(&kernels, &columns.copies);
-            owned.leave_out(&kernels, &columns.copies, &cut);
-            lead = Lead::take(&mut kernels, &mut owned, &mut corrections);
-            if !lead.kernels.is_empty() {
-                order = TimeOrder::of(&kernels);
-            }
-            passes = finder.passes(std::mem::take(&mut owned.kernels));
-            boundaries = finder.boundaries();
-            let impossible = report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
-            let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
-            let launch_of = launches.of_kernels(&kernels);
-            calls = calls::find(&kernels, &columns, &launches, &launch_of, &names);
-            operators =
-                operators::find(&kernels, &columns, &launches, &launch_of, decision, options.stacks, &mut names);
-            let copies = &columns.copies;
-            let replays = Replays { kernels: &kernels, copies, launches: &launches, launch_of: &launch_of };
-            let (found_joined, captured_shapes) = capture
-                .map(|mut capture| {
-                    captures::join(&replays, &mut capture, options.stacks, &mut names, &mut operators, &mut calls)
-                })
-                .unzip();
-            joined = found_joined;
-            if boundaries == Boundaries::Whole && columns.has_old_steps {
-                old_steps = Some(
-                    "an old profiler wrote its steps as operators: --steps '^ProfilerStep#' takes them".to_owned(),
-                );
-            }
-            attention::resolve(&mut calls, &kernels, &passes, &finder.lengths(), &names, options.unwindowed);
-            replayed = replays.kernels_of_graphs(&names);
-            let mut found = classes::find(&kernels, &operators.of_kernels, &names, classifier);
-            if options.collective_kinds {
-                found.tell_collectives(&operators.of_kernels, &calls, &names);
-            }
-            classes = found;
-            let mut basis = finder.basis();
-            let mut incomplete = finder.incomplete(&passes, &corrections);
-            // The report on one trace has steps where they are annotated, and nowhere else. A table separates its passes itself.
-            let is_table = columns.written_by == Some(perfdb_trace::profile::Kind::AscendTable);
-            if basis == Basis::Whole && !options.alone && !rules.is_legacy() && !is_table {
-                let copies = &columns.copies;
-                let sources = repetition::Sources {
-                    kernels: &kernels,
-                    copies,
-                    classes: &classes,
-                    names: &names,
-                    replayed: &replayed,
-                };
-                if let Some(repetition) = repetition::find(&sources) {
-                    (basis, boundaries) = (Basis::Pass, Boundaries::Repetition);
-                    passes = Passes {
-                        of_kernels: repetition.kernels,
-                        count: repetition.count,
-                        has_steps: repetition.found.decode + repetition.found.prefill > 0,
-                    };
-                    owned.copies = repetition.copies;
-                    incomplete = repetition.incomplete;
-                    found_passes = Some(repetition.found);
-                }
-            }
-            let incomplete_passes = incomplete.clone();
-            let sources = Sources {
-                kernels: &kernels,
-                order: &order,
-                passes: &passes.of_kernels,
-                classes: &classes,
-                names: &names,
-                corrections: &corrections,
-                streams: columns.streams.keys().iter().map(|(_, stream)| columns.ids.shown(*stream)).collect(),
-                is_cut: boundaries == Boundaries::Whole,
-                incomplete: &incomplete_passes,
-            };
-            // Only a comparison looks at the blocks again.
-            let layering = || {
-                let found = (!options.alone).then(|| Structure::new(&sources));
-                let of_structure = match &found {
-                    Some(found) => found.layers(&sources),
-                    None => structure::layers(&sources),
-                };
-                let layers = match of_structure.numbers {
-                    // Nothing repeats, for example in a very short trace: attention opens layers.
-                    0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
-                    count => layers::Layers { of_kernels: of_structure.of_kernels, count },
-                };
-                (found, layers, of_structure.count)
-            };
-            let timing = || {
-                let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
-                let lead_classes = classes::find(&lead.kernels, &of_lead, &names, classifier);
-                let events = Events {
-                    kernels: [
-                        Kernels { kernels: &kernels, passes: &passes.of_kernels, classes: &classes },
-                        Kernels { kernels: &lead.kernels, passes: &lead.passes, classes: &lead_classes },
-                    ],
-                    copies: &columns.copies,
-                    copy_passes: &owned.copies,
-                    lead_copies: &owned.is_lead_copy,
-                    launches: &launches,
-                    incomplete,
-                    pieces: options.pieces,
-                };
-                let found = Timeline::new(&events, devices, basis, &cut);
-                let facts = options.alone.then(|| {
-                    let mut facts = Facts::new(&facts::Sources {
-                        columns: &columns,
-                        kernels: &kernels,
-                        passes: &passes.of_kernels,
-                        classes: &classes,
-                        lead: &lead,
-                        lead_classes: &lead_classes,
-                        copy_passes: &owned.copies,
-                        lead_copies: &owned.is_lead_copy,
-                        launches: &launches,
-                        launch_of: &launch_of,
-                        finder: &finder,
-                        timeline: &found,
-                    });
-                    if let Some(shapes) = captured_shapes {
-                        shapes.add_to(&mut facts.shaped);
-                    }
-                    facts
-                });
-                (found, facts)
-            };
-            // Neither needs the other.
-            let found = match options.threads > 1 && kernels.len() >= WORTH_A_THREAD {
-                true => perfdb_files::parallel::join(layering, timing),
-                false => (layering(), timing()),
-            };
-            let ((found_structure, found_layers, found_count), (found_timeline, found_facts)) = found;
-            (structure, layers, layer_count) = (found_structure, found_layers, found_count);
-            (timeline, facts) = (Some(found_timeline), found_facts);
-            legacy = None;
-        }
-    }
     tracing::debug!(
         "{}: {} kernels, {} passes, {} layers, {} distinct names; contexts found in {:.3} s",
-        shown(&path),
-        kernels.len(),
-        passes.count,
-        layers.count,
-        names.len(),
+        shown(&loading.path),
+        loading.kernels.len(),
+        contexts.bounds.passes.count,
+        contexts.layers.count,
+        loading.names.len(),
         started.elapsed().as_secs_f64()
     );
-    // What contexts were found from makes room for them.
-    let Columns { has_frames, skipped_kernels, .. } = columns;
-    let (ids, notes) = (std::mem::take(&mut columns.ids), std::mem::take(&mut columns.notes));
-    drop(columns);
-    Ok(Trace {
-        path,
-        rules: rules.clone(),
-        platform,
-        device,
-        has_device_properties: members.has_properties(),
-        launch_count_gpu: members.device(DeviceRule::Mi300x).1.name,
-        contexts: KernelContext::of_kernels(&passes, &operators, &classes, &layers),
-        names,
-        ids,
-        notes: notes.into_iter().chain(old_steps).collect(),
-        lead: lead.summary(&kernels),
-        kernels,
-        groups: classes.groups,
-        operations: classes.operations,
-        stacks: operators.stacks,
-        calls,
-        joined,
-        replayed,
-        order,
-        boundaries,
-        found_passes,
-        passes: passes.count,
-        layers: layers.count,
-        layer_count,
-        has_steps: passes.has_steps,
-        has_frames,
-        skipped_kernels,
-        overlaps,
-        report,
-        corrections,
-        structure,
-        timeline,
-        facts,
-        legacy,
-    })
+    Ok(loading.into_trace(contexts))
+}
+
+impl<'a> Loading<'a> {
+    fn new(
+        path: PathBuf,
+        mut columns: Columns,
+        members: &'a Members,
+        report: Option<Report>,
+        options: &'a LoadOptions,
+    ) -> Loading<'a> {
+        let platform = members.device(options.rules).0.of_runtimes(columns.runtimes);
+        let mut names = std::mem::take(&mut columns.names);
+        names.finish();
+        let mut kernels = std::mem::take(&mut columns.kernels);
+        columns.leave_out_old_kernels(&mut kernels);
+        let corrections = match &report {
+            Some(report) => corrections::apply(&mut kernels, report, options.clip_overlaps),
+            None => Corrections::default(),
+        };
+        let order = TimeOrder::of(&kernels);
+        let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
+        Loading { path, options, members, report, platform, columns, kernels, names, order, overlaps, corrections }
+    }
+
+    fn into_trace(self, contexts: Contexts) -> Trace {
+        let Loading { path, options, members, report, platform, kernels, names, order, overlaps, corrections, .. } =
+            self;
+        let Contexts { bounds, host, classes, layers, layer_count, lead, structure, timeline, facts, note, legacy } =
+            contexts;
+        let Columns { has_frames, skipped_kernels, ids, notes, .. } = self.columns;
+        Trace {
+            path,
+            rules: options.rules,
+            platform,
+            device: members.device(options.rules).1,
+            has_device_properties: members.has_properties(),
+            launch_count_gpu: members.device(Rules::Wafer0133).1.name,
+            contexts: KernelContext::of_kernels(&bounds.passes, &host.operators, &classes, &layers),
+            names,
+            ids,
+            notes: notes.into_iter().chain(note).collect(),
+            lead: lead.summary(&kernels),
+            kernels,
+            groups: classes.groups,
+            operations: classes.operations,
+            stacks: host.operators.stacks,
+            calls: host.calls,
+            joined: host.joined,
+            replayed: host.replayed,
+            order,
+            boundaries: bounds.boundaries,
+            found_passes: bounds.repeated,
+            passes: bounds.passes.count,
+            layers: layers.count,
+            layer_count,
+            has_steps: bounds.passes.has_steps,
+            has_frames,
+            skipped_kernels,
+            overlaps,
+            report,
+            corrections,
+            structure,
+            timeline,
+            facts,
+            legacy,
+        }
+    }
 }

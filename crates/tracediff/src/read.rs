@@ -1,6 +1,7 @@
 //! From the events of a trace file to [`Columns`].
 
 mod of_profile;
+mod operators;
 mod taken;
 
 use std::convert::Infallible;
@@ -10,15 +11,12 @@ use std::time::Instant;
 
 use perfdb_doctor::{Collector, Report, Taken};
 use perfdb_files::escape::shown;
-use perfdb_model::workload::Call;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
 use perfdb_trace::profile;
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
-use crate::columns::{
-    Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, LoneFrame, OperatorCall,
-};
+use crate::columns::{Annotation, Columns, Frame, Kernel, Launch, LoneFrame};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
@@ -60,9 +58,6 @@ const MESSAGE_TYPE: usize = PYTHON_ID + 7;
 const ELEMENTS_OUT: usize = PYTHON_ID + 8;
 const RANKS: usize = PYTHON_ID + 9;
 const KERNEL: usize = PYTHON_ID + 10;
-
-/// The operator that says what a collective sends.
-const COMMUNICATION: &str = "record_param_comms";
 
 /// What a trace file holds.
 #[derive(Debug, Default)]
@@ -351,65 +346,6 @@ impl Columns {
             let thread = self.thread(&mut taken);
             self.flows.push(Launch { start, duration: 0, correlation, external: Id::MISSING, name: NO_NAME, thread });
         }
-    }
-
-    fn take_operator(&mut self, mut taken: TakenEvent<'_, '_>, has_formula: &mut Vec<Option<bool>>, wanted: Wanted) {
-        let external = self.external(&taken, wanted);
-        let name = taken.name(|event| name(&mut self.names, event));
-        if name == NO_NAME {
-            return;
-        }
-        let has_formula = wanted.findings && self.has_formula(name, has_formula);
-        let start = taken.start();
-        let is_shaped = wanted.shaped && start.is_some();
-        if !has_formula && !is_shaped && !external.is_there() {
-            return;
-        }
-        let (start, duration) = (start.unwrap_or(HostOperator::NEVER), taken.duration().unwrap_or(0).max(0));
-        let duration = i64::try_from(duration).unwrap_or(i64::MAX);
-        let thread = self.thread(&mut taken);
-        if is_shaped || external.is_there() {
-            let mut list = |place| if is_shaped { self.list(taken.event, place).unwrap_or(NO_NAME) } else { NO_NAME };
-            let (dims, types) = (list(DIMS), list(TYPES));
-            self.operators.push(HostOperator { external, name, thread, start, duration, dims, types });
-        }
-        if has_formula && let Some(arguments) = self.call_arguments(taken.event) {
-            self.calls.push(OperatorCall { external, name, thread, start, duration, arguments });
-        }
-    }
-
-    /// Whether a formula says what an operator must do, by the number of its name; asked once per name.
-    fn has_formula(&self, name: NameId, known: &mut Vec<Option<bool>>) -> bool {
-        let at = name as usize;
-        if at >= known.len() {
-            known.resize(at + 1, None);
-        }
-        *known[at].get_or_insert_with(|| {
-            let text = self.names.get(name);
-            text == COMMUNICATION || Call::is_known(text)
-        })
-    }
-
-    fn call_arguments(&mut self, event: &Event<'_>) -> Option<CallArguments> {
-        if let Some(Value::Text(collective)) = event.arg(COLLECTIVE) {
-            let number = |at| event.number_arg(at).and_then(|number| number.to_i64()?.try_into().ok());
-            let element_type = event.arg(MESSAGE_TYPE)?.as_text()?;
-            return Some(CallArguments::Message {
-                collective: self.arguments.source(collective.raw(), || collective.decode_lossy()),
-                element_type: self.arguments.source(element_type.raw(), || element_type.decode_lossy()),
-                elements_in: number(ELEMENTS_IN)?,
-                elements_out: number(ELEMENTS_OUT)?,
-                ranks: number(RANKS)?.try_into().ok()?,
-            });
-        }
-        let dims = self.list(event, DIMS)?;
-        let types = self.list(event, TYPES)?;
-        Some(CallArguments::Lists { dims, types, values: self.list(event, VALUES).unwrap_or(NO_NAME) })
-    }
-
-    fn list(&mut self, event: &Event<'_>, at: usize) -> Option<NameId> {
-        let Some(Value::List(list)) = event.arg(at) else { return None };
-        Some(self.arguments.source(list.text(), || String::from_utf8_lossy(list.text())))
     }
 
     fn take_frame(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {

@@ -81,7 +81,8 @@ impl Baseline {
     /// What is beyond the limit and has become worse by more than the noise and 1 % of the elapsed time, the worst first. Documents
     /// without elapsed times have no such values.
     pub fn check(&self, document: &Document, limit_pct: f64) -> Vec<Regression> {
-        let Some(Overview { elapsed: Some(report), comparison, .. }) = document.overview() else { return Vec::new() };
+        let Some(Overview { comparison, details, .. }) = document.overview() else { return Vec::new() };
+        let Some(report) = &details.elapsed else { return Vec::new() };
         let mut found = Vec::new();
         let mut check = |name: &str, kernel: Option<&str>, [first, second]: [f64; 2], least_ms: f64| {
             let (before_pct, expected_ms) = self.expected(name, first);

@@ -102,26 +102,17 @@ pub(crate) fn facts(
     classes.iter().map(fact).collect()
 }
 
-impl Structure {
-    pub(crate) fn new(sources: &Sources<'_>) -> Structure {
-        let mut sequences = Vec::new();
-        let units = each_sequence(sources, |sequence| sequences.push(sequence));
-        Structure { sequences, units }
-    }
-
-    /// The layers of the kernels that the structure was found from.
-    pub(crate) fn layers(&self, sources: &Sources<'_>) -> Layers {
-        let (mut layers, mut counter) = (Layers::new(sources.kernels.len()), Counter::default());
-        self.sequences.iter().for_each(|sequence| sequence.note_layers(sources, &mut layers, &mut counter));
-        Layers { count: counter.count(), ..layers }
-    }
-}
-
-/// [`Structure::layers`] without the structure, of which one pass is held at a time.
-pub(crate) fn layers(sources: &Sources<'_>) -> Layers {
+/// The layers of the kernels, and the structure where it is kept; else one pass of it is held at a time.
+pub(crate) fn find(sources: &Sources<'_>, keeps: bool) -> (Option<Structure>, Layers) {
     let (mut layers, mut counter) = (Layers::new(sources.kernels.len()), Counter::default());
-    each_sequence(sources, |sequence| sequence.note_layers(sources, &mut layers, &mut counter));
-    Layers { count: counter.count(), ..layers }
+    let mut sequences = Vec::new();
+    let units = each_sequence(sources, |sequence| {
+        sequence.note_layers(sources, &mut layers, &mut counter);
+        if keeps {
+            sequences.push(sequence);
+        }
+    });
+    (keeps.then_some(Structure { sequences, units }), Layers { count: counter.count(), ..layers })
 }
 
 /// The passes on their devices, one after the other; the families of the blocks of each kind of layer.

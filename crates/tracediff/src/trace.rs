@@ -118,8 +118,8 @@ impl Trace {
     }
 
     /// Rule set under which the trace was loaded.
-    pub fn rules(&self) -> &Rules {
-        &self.rules
+    pub fn rules(&self) -> Rules {
+        self.rules
     }
 
     /// Number of kernels.

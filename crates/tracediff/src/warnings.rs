@@ -5,7 +5,7 @@ use crate::device::Platform;
 use crate::pairing::Pairing;
 use crate::remedy::{Caution, Remedy};
 use crate::result::Warning;
-use crate::rules::PERFDB;
+use crate::rules::Rules;
 use crate::time::Picoseconds;
 use crate::trace::Trace;
 use crate::trust;
@@ -143,10 +143,8 @@ fn overlap_finding(trace: &Trace) -> Option<Caution> {
         .iter()
         .map(|(name, duration)| format!("{} ({:.3} ms)", shortened(trace.name(*name)), *duration as f64 / 1e9))
         .collect();
-    let (consequence, remedy) = match overlaps.clipped {
-        true => (" (cut where that begins)", None),
-        false => ("", Some(Remedy::ClipOverlaps)),
-    };
+    let (consequence, remedy) =
+        if overlaps.clipped { (" (cut where that begins)", None) } else { ("", Some(Remedy::ClipOverlaps)) };
     let text = format!(
         "{} {} into the next one on the same stream, {:.1}% of kernel time{consequence}: {}",
         overlaps.count,
@@ -166,7 +164,7 @@ fn skew_findings(trace: &Trace) -> Vec<String> {
         .iter()
         .map(|group| {
             // By the default table: the old ones know no collectives.
-            let class = classify(trace.name(group.name), trace.platform, None, &PERFDB);
+            let class = classify(trace.name(group.name), trace.platform, None, Rules::Perfdb);
             COLLECTIVES.iter().position(|collective| *collective == class.name)
         })
         .collect();

@@ -79,9 +79,12 @@ pub(crate) fn difference(
     let is_known = |side: usize| part(shared[side].0, shapes[side].computing) >= KNOWN;
     let equal = [0, 1].map(|side| part(shared[side].1, shared[side].0));
     let more = work_ratio.filter(|ratio| !(1.0 / MORE_WORK..=MORE_WORK).contains(ratio));
-    let more = more.map(|ratio| match ratio > 1.0 {
-        true => format!("trace 2 does {ratio:.1} times the work of trace 1"),
-        false => format!("trace 1 does {:.1} times the work of trace 2", 1.0 / ratio),
+    let more = more.map(|ratio| {
+        if ratio > 1.0 {
+            format!("trace 2 does {ratio:.1} times the work of trace 1")
+        } else {
+            format!("trace 1 does {:.1} times the work of trace 2", 1.0 / ratio)
+        }
     });
     if is_known(0) && is_known(1) && equal.iter().all(|equal| *equal < LEAST_SHARED) {
         let text = format!(

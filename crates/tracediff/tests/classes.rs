@@ -1,6 +1,6 @@
 //! The class table on kernel names of the libraries that serve models, a test per family.
 
-use perfdb_tracediff::{PERFDB, Platform, classify};
+use perfdb_tracediff::{Platform, Rules, classify};
 
 /// Checks that every name has its class, on both vendors: the class never depends on the vendor.
 fn check(family: &[(&str, &[&str])]) {
@@ -8,7 +8,7 @@ fn check(family: &[(&str, &[&str])]) {
     for (operation, names) in family {
         for name in *names {
             for platform in [Platform::Amd, Platform::Nvidia] {
-                let found = classify(name, platform, None, &PERFDB).name;
+                let found = classify(name, platform, None, Rules::Perfdb).name;
                 if found != *operation {
                     wrong.push(format!("{name}: {found} instead of {operation}"));
                 }
@@ -277,7 +277,7 @@ fn words_within_other_words_do_not_decide() {
 
 #[test]
 fn the_host_operator_goes_before_rare_names_and_behind_the_table() {
-    let class = |name, host| classify(name, Platform::Nvidia, Some(host), &PERFDB).name;
+    let class = |name, host| classify(name, Platform::Nvidia, Some(host), Rules::Perfdb).name;
     assert_eq!(class("kernel_mha", "aten::gelu"), "Activation");
     assert_eq!(class("kernel_mha", "my::op"), "Attention");
     assert_eq!(class("nvjet_tst_64x8", "aten::gelu"), "Dense GEMM");

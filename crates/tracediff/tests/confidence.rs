@@ -85,7 +85,7 @@ fn document(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Box<Pla
 
 fn confidence(first: &Trace, second: &Trace) -> Confidence {
     let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
-    document(first, second, &options).confidence.expect("verdicts")
+    document(first, second, &options).details.confidence.expect("verdicts")
 }
 
 fn verdict<'a>(found: &'a Confidence, operation: &str) -> &'a perfdb_tracediff::Verdict {
@@ -260,7 +260,7 @@ fn like_calls_that_are_slower_are_found_in_another_mix() {
 fn verdicts_are_left_out_unless_asked_for() {
     let one = trace(&mut Draws(5), 2, 1.0, |_| true);
     let document = analyse(&one, &one, &AnalysisOptions::default()).expect("a comparison").document;
-    assert!(matches!(document, Document::Plain(found) if found.confidence.is_none()));
+    assert!(matches!(document, Document::Plain(found) if found.details.confidence.is_none()));
 }
 
 #[test]
@@ -337,7 +337,7 @@ fn exchanged_traces_have_mirrored_verdicts_noise_and_advice() {
         same => same,
     };
     let verdicts = |found: &PlainDocument| {
-        let confidence = found.confidence.as_ref().expect("verdicts");
+        let confidence = found.details.confidence.as_ref().expect("verdicts");
         let rows = confidence.operations.iter().map(|row| (row.operation.clone(), row.verdict.clone()));
         let mut all: Vec<_> = rows.chain([("whole".to_owned(), confidence.whole.clone())]).collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
@@ -350,7 +350,7 @@ fn exchanged_traces_have_mirrored_verdicts_noise_and_advice() {
         assert!(near(low * other_high, 1.0) && near(high * other_low, 1.0), "{name}: {a:?} {b:?}");
         assert!(near(a.detectable_percent.expect("known"), b.detectable_percent.expect("known")), "{name}");
     }
-    let [one, other] = [one, other].map(|found| found.elapsed.expect("elapsed times"));
+    let [one, other] = [one, other].map(|found| found.details.elapsed.expect("elapsed times"));
     for row in &one.waterfall {
         let back = other.waterfall.iter().find(|back| back.row == row.row).expect("the same rows");
         assert!(near(row.difference_ms, -back.difference_ms) && row.matters == back.matters, "{row:?} {back:?}");
@@ -371,7 +371,7 @@ fn what_runs_vary_by_counts_for_many_passes_where_it_is_given() {
     let [first, second] = [1.0, 1.08].map(|scale| trace(&mut draws, 8, scale, |_| true));
     let with = |run_variation| {
         let options = AnalysisOptions { confidence: true, run_variation, ..AnalysisOptions::default() };
-        document(&first, &second, &options).confidence.expect("verdicts")
+        document(&first, &second, &options).details.confidence.expect("verdicts")
     };
     let [assumed, given, none] = [
         RunVariation::default(),

@@ -1,11 +1,13 @@
 //! Elapsed times of pairs of traces: the headline, its parts, and what adds up to what.
 
+mod gold;
+
 use perfdb_tracediff::{
     AnalysisOptions, Basis, Boundaries, CompareOptions, Document, ElapsedReport, LoadOptions, PhaseFilter, Trace,
     analyse,
 };
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn event(category: &str, name: &str, start: f64, length: f64, correlation: u32) -> String {
     format!(
@@ -26,7 +28,7 @@ fn report(first: &Trace, second: &Trace, phase: PhaseFilter) -> ElapsedReport {
     let compare = CompareOptions { phase, ..CompareOptions::default() };
     let options = AnalysisOptions { compare, ..AnalysisOptions::default() };
     match analyse(first, second, &options).expect("an analysis").document {
-        Document::Plain(plain) => plain.elapsed.expect("elapsed times"),
+        Document::Plain(plain) => plain.details.elapsed.expect("elapsed times"),
         other => panic!("another document: {other:?}"),
     }
 }
@@ -131,30 +133,9 @@ fn rows_add_up_and_mirror() {
 /// Real traces with tables of another tool.
 #[test]
 fn parts_equal_the_reference_tables() {
-    let data = std::env::var_os("PERFDB_GOLDEN_DATA").map(PathBuf::from);
-    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-    let gold = data.join("gpu-traces/gold");
-    if !gold.is_dir() {
-        eprintln!("skipped: real traces with reference tables are not there (PERFDB_GOLDEN_DATA)");
-        return;
-    }
-    let mut compared = 0;
-    for folder in folders(&gold.join("comparative")) {
-        for number in [1, 2] {
-            compare_with(&folder.join(format!("trace{number}.json")), &folder.join(format!("reference{number}")));
-            compared += 1;
-        }
-    }
-    for folder in folders(&gold.join("operators")) {
-        compare_with(&folder.join("trace.json"), &folder);
-        compared += 1;
-    }
-    assert_eq!(compared, 12);
-}
-
-fn folders(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect()
+    let Some(traces) = gold::traces() else { return };
+    traces.iter().for_each(|(trace, tables)| compare_with(trace, tables));
+    assert_eq!(traces.len(), 12);
 }
 
 fn compare_with(file: &Path, reference: &Path) {

@@ -37,7 +37,7 @@ fn trace(kernels: &[Kernel]) -> Trace {
 fn coverage(first: &[Kernel], second: &[Kernel]) -> Coverage {
     let options = AnalysisOptions { explain: true, ..AnalysisOptions::default() };
     match analyse(&trace(first), &trace(second), &options).expect("an analysis").document {
-        Document::Plain(plain) => plain.explanation.expect("an explanation").coverage,
+        Document::Plain(plain) => plain.details.explanation.expect("an explanation").coverage,
         other => panic!("another document: {other:?}"),
     }
 }
@@ -101,7 +101,7 @@ fn difference(first: &[Kernel], second: &[Kernel]) -> Difference {
     let options = AnalysisOptions { explain: true, ..AnalysisOptions::default() };
     match analyse(&trace(first), &trace(second), &options).expect("an analysis").document {
         Document::Plain(plain) => {
-            plain.explanation.and_then(|explanation| explanation.difference).expect("a difference")
+            plain.details.explanation.and_then(|explanation| explanation.difference).expect("a difference")
         }
         other => panic!("another document: {other:?}"),
     }

@@ -62,9 +62,10 @@ impl Recording {
         }
         for _ in 0..server.layers {
             for (name, length) in [("nvjet_tst_qkv", 4.0), ("flash_fwd_splitkv_kernel", 3.0), ("nvjet_tst_mlp", 8.0)] {
-                match is_replayed {
-                    true => self.run("kernel", name, length * tokens),
-                    false => self.launched("cudaLaunchKernel", "kernel", name, length * tokens),
+                if is_replayed {
+                    self.run("kernel", name, length * tokens)
+                } else {
+                    self.launched("cudaLaunchKernel", "kernel", name, length * tokens)
                 }
             }
             if server.copies_in_layers {
@@ -94,7 +95,7 @@ fn elapsed(trace: &Trace, phase: PhaseFilter) -> (Basis, TraceElapsed) {
     let options = AnalysisOptions { compare, ..AnalysisOptions::default() };
     match analyse(trace, trace, &options).expect("an analysis").document {
         Document::Plain(plain) => {
-            let elapsed = plain.elapsed.expect("elapsed times").elapsed;
+            let elapsed = plain.details.elapsed.expect("elapsed times").elapsed;
             (elapsed.basis, elapsed.trace1)
         }
         other => panic!("another document: {other:?}"),

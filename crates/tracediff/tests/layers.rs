@@ -74,7 +74,7 @@ fn compared(first: &Trace, second: &Trace) -> PlainDocument {
 /// Layers and runs per pass of a trace that is compared with itself, and of its report.
 fn counted(stretches: &[(Layer, u32)]) -> [Option<(u64, u64)>; 2] {
     let trace = trace_of(2, stretches, false);
-    let elapsed = compared(&trace, &trace).elapsed.expect("elapsed times").elapsed.trace1;
+    let elapsed = compared(&trace, &trace).details.elapsed.expect("elapsed times").elapsed.trace1;
     let one = explain(&trace_of(2, stretches, true), &Selection::default()).expect("a report");
     [elapsed.layers_per_pass.zip(elapsed.layer_runs_per_pass), one.layers.map(|layers| (layers.count, layers.runs))]
 }
@@ -101,7 +101,7 @@ fn a_strip_says_how_often_its_kind_runs_in_a_pass() {
     let images = [(DECODER, 40), (DECODER, 23)].repeat(5);
     let (two, three) = (trace_of(2, &images, false), trace_of(3, &images, false));
     let plain = compared(&two, &three);
-    let strip = &plain.strips[0];
+    let strip = &plain.details.strips[0];
     assert_eq!((strip.trace1_layers, strip.trace2_layers), (630, 945));
     assert_eq!((strip.trace1_per_pass, strip.trace2_per_pass), (315.0, 315.0));
     assert_eq!((plain.comparison.metadata.trace1_layers, plain.comparison.layers.len()), (63, 63));
@@ -110,7 +110,11 @@ fn a_strip_says_how_often_its_kind_runs_in_a_pass() {
 #[test]
 fn another_number_of_layers_is_another_workload() {
     let why = |first: &[(Layer, u32)], second: &[(Layer, u32)]| {
-        compared(&trace_of(2, first, false), &trace_of(2, second, false)).elapsed.expect("times").different_workloads
+        compared(&trace_of(2, first, false), &trace_of(2, second, false))
+            .details
+            .elapsed
+            .expect("times")
+            .different_workloads
     };
     let other = why(&[(DECODER, 24)], &[(DECODER, 12)]);
     assert_eq!(other.as_deref(), Some("a pass of trace 1 runs 24 layers, a pass of trace 2 12"));
@@ -152,7 +156,7 @@ fn named_layers() -> (Trace, Vec<Vec<(String, f64)>>) {
 fn names_and_times_of_a_strip_are_those_of_one_layer() {
     let (trace, layers) = named_layers();
     let plain = compared(&trace, &trace);
-    let strip = plain.strips.first().expect("a strip");
+    let strip = plain.details.strips.first().expect("a strip");
     let of = |names: &dyn Fn(usize) -> Vec<String>, us: &dyn Fn(usize) -> f64| -> Vec<(String, f64)> {
         (0..strip.rows.len()).map(|row| (names(row).join(" + "), us(row))).collect()
     };

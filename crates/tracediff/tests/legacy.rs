@@ -4,19 +4,19 @@ use std::io::Cursor;
 use std::path::Path;
 
 use perfdb_tracediff::{
-    AnalysisOptions, CompareOptions, Document, Error, LegacyComparison, LoadOptions, PhaseFilter, Trace, View,
-    WAFER_0_1_33, analyse,
+    AnalysisOptions, CompareOptions, Document, Error, LegacyComparison, LoadOptions, PhaseFilter, Rules, Trace, View,
+    analyse,
 };
 
 fn trace() -> Trace {
     let text = r#"{"traceEvents": [{"cat": "kernel", "name": "flash_attention", "ts": 1, "dur": 2},
         {"cat": "kernel", "name": "nvjet_tst", "ts": 3, "dur": 5}]}"#;
-    let options = LoadOptions { rules: WAFER_0_1_33, ..LoadOptions::default() };
+    let options = LoadOptions { rules: Rules::Wafer0133, ..LoadOptions::default() };
     Trace::from_reader(Path::new("t.json"), Cursor::new(text), &options).expect("a trace")
 }
 
 fn loaded(events: &str) -> Trace {
-    let options = LoadOptions { rules: WAFER_0_1_33, ..LoadOptions::default() };
+    let options = LoadOptions { rules: Rules::Wafer0133, ..LoadOptions::default() };
     let text = format!(r#"{{"traceEvents": [{events}]}}"#);
     Trace::from_reader(Path::new("t.json"), Cursor::new(text), &options).expect("a trace")
 }
@@ -75,8 +75,8 @@ fn prefill(view: View) -> Result<Document, Error> {
 #[test]
 fn the_alignment_of_0_1_33_takes_traces_without_the_phase_whole() {
     let Ok(Document::LegacyAligned(aligned)) = prefill(View::Aligned) else { panic!("no alignment") };
-    assert_eq!((aligned.metadata.trace1_kernels, aligned.metadata.trace2_kernels), (2, 2));
-    assert_eq!(aligned.metadata.trace1_total_ms, 0.007);
+    assert_eq!((aligned.metadata.sides.trace1_kernels, aligned.metadata.sides.trace2_kernels), (2, 2));
+    assert_eq!(aligned.metadata.sides.trace1_total_ms, 0.007);
     assert_eq!(aligned.layer_alignments.len(), 1);
 }
 

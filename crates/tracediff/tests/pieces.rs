@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{Cursor, Read, Write as _};
 
-use perfdb_tracediff::{AnalysisOptions, Document, LoadOptions, Trace, View, WAFER_0_1_33, analyse};
+use perfdb_tracediff::{AnalysisOptions, Document, LoadOptions, Rules, Trace, View, analyse};
 
 /// Three megabytes of eager steps with numbers and texts for ids, so that every table has to be merged across pieces.
 fn trace() -> String {
@@ -69,8 +69,8 @@ fn pieces_do_not_show() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("t.json");
     std::fs::File::create(&path).and_then(|mut file| file.write_all(text.as_bytes())).expect("a file");
-    for rules in [LoadOptions::default().rules, WAFER_0_1_33] {
-        let options = |threads| LoadOptions { threads, rules: rules.clone(), ..LoadOptions::default() };
+    for rules in [LoadOptions::default().rules, Rules::Wafer0133] {
+        let options = |threads| LoadOptions { threads, rules, ..LoadOptions::default() };
         let one = full(Trace::open(&path, &options(1)).expect("a trace"));
         for threads in [2, 5] {
             assert!(one == full(Trace::open(&path, &options(threads)).expect("a trace")), "{threads} threads");

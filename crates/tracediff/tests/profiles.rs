@@ -203,7 +203,7 @@ fn compared_files(first: &Path, second: &Path) -> ElapsedReport {
     let open = |path| Trace::open(path, &LoadOptions::default()).expect("a trace");
     let analysis = analyse(&open(first), &open(second), &AnalysisOptions::default()).expect("an analysis");
     let Document::Plain(document) = analysis.document else { panic!("a plain document") };
-    document.elapsed.expect("elapsed times")
+    document.details.elapsed.expect("elapsed times")
 }
 
 const TABLES_OF_ASCEND: [&str; 2] = [
@@ -331,7 +331,7 @@ fn cuts_of_runs_are_compared_by_their_calls() {
     let compared = |first: &Trace, second: &Trace| {
         let analysis = analyse(first, second, &AnalysisOptions::default()).expect("an analysis");
         let Document::Plain(document) = analysis.document else { panic!("a plain document") };
-        document.elapsed.expect("elapsed times")
+        document.details.elapsed.expect("elapsed times")
     };
     let (many, few, nearly) = (cut(50), cut(40), cut(49));
     let found = compared(&many, &few);

@@ -227,7 +227,7 @@ proptest! {
     fn explanations_sum_to_the_difference(first in kernels(), second in kernels(), clip in any::<bool>()) {
         let options = LoadOptions { clip_overlaps: clip, ..LoadOptions::default() };
         let Document::Plain(document) = explained(&first, &second, &options).document else { panic!("a plain document") };
-        let difference = document.explanation.and_then(|explanation| explanation.difference).expect("a difference");
+        let difference = document.details.explanation.and_then(|explanation| explanation.difference).expect("a difference");
         let parts: i64 = difference.parts.named().iter().map(|(_, value)| ps(*value)).sum();
         prop_assert_eq!(parts, ps(difference.elapsed_ms));
         let mut families = 0;
@@ -240,7 +240,7 @@ proptest! {
         }
         let rest = [difference.parts.exposed_copies, difference.parts.host_late, difference.parts.device_idle];
         prop_assert_eq!(families + rest.into_iter().map(ps).sum::<i64>(), ps(difference.elapsed_ms));
-        for group in &document.groups {
+        for group in &document.details.groups {
             let parts = ps(group.calls_ms) + ps(group.per_call_ms) + ps(group.one_sided_ms);
             prop_assert_eq!(parts, ps(group.difference_ms), "{}", group.group);
             prop_assert_eq!(ps(group.core_ms) + ps(group.helper_ms), ps(group.per_call_ms));
@@ -253,7 +253,7 @@ proptest! {
             let Document::Plain(document) = explained(first, second, &LoadOptions::default()).document else {
                 panic!("a plain document")
             };
-            document.groups
+            document.details.groups
         };
         let (there, back) = (groups(&first, &second), groups(&second, &first));
         prop_assert_eq!(there.iter().map(|row| row.trace1_kernels).sum::<u64>(), counted_in_passes(&first, &second));

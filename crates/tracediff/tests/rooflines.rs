@@ -1,7 +1,9 @@
 //! What operators must do, and whether hardware or kernels make the difference.
 
+mod gold;
+
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perfdb_tracediff::{
     AnalysisOptions, Document, LoadOptions, OperatorCall, Rooflines, Trace, analyse, operator_calls,
@@ -33,7 +35,7 @@ fn trace(device: &str, events: &[String]) -> Trace {
 
 fn rooflines(first: &Trace, second: &Trace) -> Rooflines {
     match analyse(first, second, &AnalysisOptions::default()).expect("an analysis").document {
-        Document::Plain(plain) => plain.roofline.expect("rooflines"),
+        Document::Plain(plain) => plain.details.roofline.expect("rooflines"),
         other => panic!("another document: {other:?}"),
     }
 }
@@ -125,29 +127,9 @@ fn products_of_cut_numbers_have_their_own_peak() {
 /// Real traces with tables of another tool.
 #[test]
 fn operations_and_bytes_equal_the_reference_tables() {
-    let data = std::env::var_os("PERFDB_GOLDEN_DATA").map(PathBuf::from);
-    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-    let gold = data.join("gpu-traces/gold");
-    if !gold.is_dir() {
-        eprintln!("skipped: real traces with reference tables are not there (PERFDB_GOLDEN_DATA)");
-        return;
-    }
-    let mut compared = 0;
-    for folder in folders(&gold.join("comparative")) {
-        for number in [1, 2] {
-            compared +=
-                compare_with(&folder.join(format!("trace{number}.json")), &folder.join(format!("reference{number}")));
-        }
-    }
-    for folder in folders(&gold.join("operators")) {
-        compared += compare_with(&folder.join("trace.json"), &folder);
-    }
+    let Some(traces) = gold::traces() else { return };
+    let compared: usize = traces.iter().map(|(trace, tables)| compare_with(trace, tables)).sum();
     assert_eq!(compared, 8);
-}
-
-fn folders(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect()
 }
 
 /// Compares the rows of a table that have figures; how many.
@@ -242,7 +224,7 @@ fn replays_alone_have_no_operator() {
     let analysis = analyse(&trace, &trace, &AnalysisOptions::default()).expect("an analysis");
     let Document::Plain(plain) = analysis.document else { panic!("another document") };
     assert!(plain.comparison.operations.iter().all(|row| row.trace1_cpu_op.is_none()));
-    let roofline = plain.roofline.expect("rooflines");
+    let roofline = plain.details.roofline.expect("rooflines");
     assert_eq!((roofline.trace1_replayed, roofline.trace1_captured, roofline.operations.len()), (1.0, None, 0));
 }
 

@@ -51,7 +51,7 @@ fn waiting_kernels_count_without_the_wait_per_pass_alone() {
     );
     assert!((row.trace1_per_pass_ms - 50.0 * 0.020).abs() < 1e-12, "{}", row.trace1_per_pass_ms);
     assert!((row.trace1_us_per_call - 20.0).abs() < 1e-9 && row.trace1_pass_calls == 50, "{}", row.trace1_us_per_call);
-    let group: f64 = document.groups.iter().map(|group| group.trace1_ms).sum();
+    let group: f64 = document.details.groups.iter().map(|group| group.trace1_ms).sum();
     assert!((group - 1.0).abs() < 1e-9, "{group}");
 }
 
@@ -183,7 +183,7 @@ fn passes_that_lack_kernels_are_in_no_figure_per_pass() {
         }
     }
     let document = against_itself(&events);
-    let elapsed = document.elapsed.expect("elapsed times").elapsed.trace1;
+    let elapsed = document.details.elapsed.expect("elapsed times").elapsed.trace1;
     assert_eq!((elapsed.passes, elapsed.left_out_passes), (4, 1));
     assert!(elapsed.windows.iter().all(|window| window.pass != Some(2)));
 }

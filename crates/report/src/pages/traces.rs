@@ -12,8 +12,8 @@ use crate::page::{
 use crate::tracediff::{is_known, layers_are_certain, of_operation, per_what, runs, words};
 use kernels::{KERNELS, Kernels};
 use perfdb_tracediff::{
-    Basis, Comparison, Confidence, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip,
-    StripRow, TraceTrust, Trust as TraceTrusts, Verdict, WaterfallRow,
+    Basis, Comparison, Confidence, Details, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview,
+    PartsMs, Strip, StripRow, TraceTrust, Trust as TraceTrusts, Verdict, WaterfallRow,
 };
 
 /// Steps of the waterfall.
@@ -28,7 +28,9 @@ pub fn traces_page(document: &Document, provenance: Provenance) -> Option<Page> 
 }
 
 fn part(found: &Overview<'_>) -> Part {
-    let Overview { comparison, confidence, elapsed, trust, groups, strips, roofline } = *found;
+    let Overview { comparison, trust, details } = *found;
+    let Details { confidence, elapsed, groups, strips, roofline, .. } = details;
+    let (confidence, elapsed, roofline) = (confidence.as_ref(), elapsed.as_ref(), roofline.as_ref());
     let mut blocks = Vec::new();
     if let Some(elapsed) = elapsed {
         blocks.push(Block::Chart(waterfall(elapsed)));
@@ -92,9 +94,12 @@ fn trust_of(trust: &TraceTrusts) -> Trust {
         _ => TrustLevel::Limited,
     };
     let sides = [(1, &trust.trace1), (2, &trust.trace2)];
-    let said = sides.map(|(number, side)| match side.trust_reasons.is_empty() {
-        true => format!("trace {number} {}", side.trust),
-        false => format!("trace {number} {} ({})", side.trust, side.trust_reasons.join(", ")),
+    let said = sides.map(|(number, side)| {
+        if side.trust_reasons.is_empty() {
+            format!("trace {number} {}", side.trust)
+        } else {
+            format!("trace {number} {} ({})", side.trust, side.trust_reasons.join(", "))
+        }
     });
     let level = match (level(&trust.trace1), level(&trust.trace2)) {
         (TrustLevel::Low, _) | (_, TrustLevel::Low) => TrustLevel::Low,

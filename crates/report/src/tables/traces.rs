@@ -31,7 +31,7 @@ pub fn operations(document: &Document) -> Option<Table> {
         Column::real("detectable_percent", |row| row.verdict.and_then(|verdict| verdict.detectable_percent)),
     ];
     let rows = |comparison, confidence| Table::of("operations", &columns, &Operation::all(comparison, confidence));
-    document.overview().map(|found| rows(found.comparison, found.confidence))
+    document.overview().map(|found| rows(found.comparison, found.details.confidence.as_ref()))
 }
 
 /// The layers; none for documents that have none.

@@ -14,9 +14,10 @@ pub(super) fn whole(out: &mut String, confidence: &Confidence) {
     }
     let level = confidence.whole.confidence.map_or_else(String::new, |level| format!(" {:.1} %", 100.0 * level));
     let plural = if per == "pass" { "passes" } else { "steps" };
-    let samples = match first == second {
-        true => format!("{} each", counted(first, per, plural)),
-        false => format!("{first} and {second} {plural}"),
+    let samples = if first == second {
+        format!("{} each", counted(first, per, plural))
+    } else {
+        format!("{first} and {second} {plural}")
     };
     let _ = writeln!(out, "confidence{level}: {}{}, from {samples}", words(&confidence.whole), for_runs(confidence));
 }
@@ -24,9 +25,10 @@ pub(super) fn whole(out: &mut String, confidence: &Confidence) {
 /// What runs vary by, where that counts.
 fn for_runs(confidence: &Confidence) -> String {
     let counts = !confidence.whole.by_pass || confidence.run_variation_given;
-    match !counts || confidence.whole.interval.is_none() {
-        true => String::new(),
-        false => format!(", if runs vary by {} %", confidence.run_variation_percent),
+    if !counts || confidence.whole.interval.is_none() {
+        String::new()
+    } else {
+        format!(", if runs vary by {} %", confidence.run_variation_percent)
     }
 }
 

@@ -10,10 +10,8 @@ use super::{explanation, legacy_csv, rooflines};
 /// Which table is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CsvTable {
-    /// Operations.
     #[default]
     Operations,
-    /// Layers.
     Layers,
     /// The explanation; nothing if the document has none.
     Explanation,
@@ -30,13 +28,13 @@ const LAYERS: &str = "layer,trace1_kernels,trace2_kernels,trace1_total_ms,trace2
 pub fn csv(document: &Document, table: CsvTable) -> String {
     match document {
         Document::Plain(plain) if table == CsvTable::Explanation => {
-            plain.explanation.as_ref().map(explanation::csv).unwrap_or_default()
+            plain.details.explanation.as_ref().map(explanation::csv).unwrap_or_default()
         }
         Document::Plain(plain) if table == CsvTable::Shapes => {
-            plain.roofline.as_ref().map(rooflines::csv).unwrap_or_default()
+            plain.details.roofline.as_ref().map(rooflines::csv).unwrap_or_default()
         }
-        Document::Plain(plain) => default_table(&plain.comparison, plain.confidence.as_ref(), table),
-        Document::Full(full) => default_table(&full.comparison, full.confidence.as_ref(), table),
+        Document::Plain(plain) => default_table(&plain.comparison, plain.details.confidence.as_ref(), table),
+        Document::Full(full) => default_table(&full.comparison, full.details.confidence.as_ref(), table),
         Document::Legacy(comparison) => legacy_csv::csv(comparison, table),
         Document::Aligned(_) | Document::LaunchCounts(_) | Document::LegacyAligned(_) | Document::LegacyFull(_) => {
             String::new()

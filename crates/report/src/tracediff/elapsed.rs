@@ -158,9 +158,10 @@ fn phases(out: &mut String, trace1: &TraceElapsed, trace2: &TraceElapsed) {
         let Some(second) = trace2.phases.iter().find(|second| second.phase == first.phase) else { continue };
         let ratio = (first.median_pass_ms > 0.0).then(|| second.median_pass_ms / first.median_pass_ms);
         let medians = if first.passes.max(second.passes) > 1 { "medians of " } else { "" };
-        let passes = match first.passes == second.passes {
-            true => format!("{} each", counted(first.passes, "pass", "passes")),
-            false => format!("{} and {} passes", first.passes, second.passes),
+        let passes = if first.passes == second.passes {
+            format!("{} each", counted(first.passes, "pass", "passes"))
+        } else {
+            format!("{} and {} passes", first.passes, second.passes)
         };
         let _ = writeln!(
             out,
@@ -246,9 +247,10 @@ fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool, layout: L
     ]);
     let mut line = |name: &str, [first, second]: [f64; 2], largest: f64, remark: String| {
         let difference = second - first;
-        let share = match trace1.per_pass_ms > 0.0 {
-            true => format!("{:+.1}", 100.0 * difference / trace1.per_pass_ms),
-            false => "-".to_owned(),
+        let share = if trace1.per_pass_ms > 0.0 {
+            format!("{:+.1}", 100.0 * difference / trace1.per_pass_ms)
+        } else {
+            "-".to_owned()
         };
         let tone = Tone::of_difference(difference);
         table.push([

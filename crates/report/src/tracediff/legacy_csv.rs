@@ -10,7 +10,7 @@ use super::CsvTable;
 /// Operations or layers. The `amd_` columns are those of trace 1 if it is AMD, of trace 2 otherwise; ratio, gap and status
 /// stay trace 1 against trace 2.
 pub(super) fn csv(comparison: &LegacyComparison, table: CsvTable) -> String {
-    let exchange = comparison.metadata.trace1_platform != Platform::Amd;
+    let exchange = comparison.metadata.sides.trace1_platform != Platform::Amd;
     if table == CsvTable::Layers { layers(comparison, exchange) } else { operations(comparison, exchange) }
 }
 

@@ -14,14 +14,15 @@ pub(super) const FEWEST_OPERATIONS: usize = 3;
 pub(super) fn left_out(found: &Overview<'_>, options: &TextOptions, layout: Layout) -> String {
     let comparison = found.comparison;
     let kernels = comparison.metadata.trace1_kernels + comparison.metadata.trace2_kernels;
-    let layers = match layers_are_certain(found.elapsed) {
-        true => counted(comparison.layers.len() as u64, "layer", "layers"),
-        false => "stretches that repeat".to_owned(),
+    let layers = if layers_are_certain(found.details.elapsed.as_ref()) {
+        counted(comparison.layers.len() as u64, "layer", "layers")
+    } else {
+        "stretches that repeat".to_owned()
     };
     let parts = [
         (!options.kernels, counted(kernels, "kernel", "kernels"), " (--kernels)"),
         (!options.layers && !comparison.layers.is_empty(), layers, " (--layers)"),
-        (!options.shapes && found.roofline.is_some(), "what limits each operator".to_owned(), " (--shapes)"),
+        (!options.shapes && found.details.roofline.is_some(), "what limits each operator".to_owned(), " (--shapes)"),
         (
             !comparison.unknown_kernels.is_empty(),
             counted(comparison.unknown_kernels.len() as u64, "unknown kernel", "unknown kernels"),

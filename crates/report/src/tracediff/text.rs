@@ -41,7 +41,7 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
     let Some(found) = document.overview() else { return String::new() };
     let mut out = report(&found, options);
     if let Document::Plain(plain) = document
-        && let Some(found) = &plain.explanation
+        && let Some(found) = &plain.details.explanation
     {
         out.push_str(&explanation::text(found, options.layout));
     }
@@ -50,7 +50,8 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
 fn report(found: &Overview<'_>, options: &TextOptions) -> String {
-    let Overview { comparison, elapsed, confidence, trust, .. } = *found;
+    let Overview { comparison, trust, details } = *found;
+    let (elapsed, confidence) = (details.elapsed.as_ref(), details.confidence.as_ref());
     let layout = options.layout;
     let all = options.show_all;
     let above = |steps: Option<usize>| {
@@ -96,16 +97,17 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
 
 /// The parts that only flags show.
 fn sections(out: &mut String, found: &Overview<'_>, options: &TextOptions) {
-    let Overview { comparison, elapsed, strips, roofline, .. } = *found;
+    let Overview { comparison, details, .. } = *found;
+    let elapsed = details.elapsed.as_ref();
     let (layout, all) = (options.layout, options.show_all);
     if all || options.kernels {
         unmatched(out, comparison, elapsed, layout);
     }
-    if let Some(roofline) = roofline.filter(|_| all || options.shapes) {
+    if let Some(roofline) = details.roofline.as_ref().filter(|_| all || options.shapes) {
         super::rooflines::text(out, roofline, basis_of(elapsed), all, layout);
     }
     if all || options.layers {
-        super::strips::text(out, strips, basis_of(elapsed), all, layout);
+        super::strips::text(out, &details.strips, basis_of(elapsed), all, layout);
     }
     if all || options.kernels {
         for row in rows_that_matter(&comparison.operations, all) {
@@ -219,9 +221,10 @@ fn layers_of(trace: Option<&TraceElapsed>, numbers: u64) -> String {
 
 /// The name of a GPU behind its vendor, which it may begin with.
 fn with_platform(platform: Platform, gpu: &str) -> String {
-    match platform == Platform::Other || gpu.to_lowercase().starts_with(&platform.name().to_lowercase()) {
-        true => gpu.to_owned(),
-        false => format!("{} {gpu}", platform.name()),
+    if platform == Platform::Other || gpu.to_lowercase().starts_with(&platform.name().to_lowercase()) {
+        gpu.to_owned()
+    } else {
+        format!("{} {gpu}", platform.name())
     }
 }
 
@@ -253,10 +256,8 @@ fn operations(
     let difference = |row: &OperationRow| row.trace2_per_pass_ms - row.trace1_per_pass_ms;
     // Stable: rows come by gap, then name.
     sorted.sort_by(|a, b| difference(b).abs().total_cmp(&difference(a).abs()));
-    let share = |difference: f64| match whole > 0.0 {
-        true => format!("{:+.1}", 100.0 * difference / whole),
-        false => "-".to_owned(),
-    };
+    let share =
+        |difference: f64| if whole > 0.0 { format!("{:+.1}", 100.0 * difference / whole) } else { "-".to_owned() };
     let limit = if rows.len() <= room.saturating_add(1) { usize::MAX } else { room };
     let intervals = confidence.map_or_else(String::new, per_what);
     let mut table = Table::new([
@@ -315,9 +316,10 @@ fn operations(
 
 /// Time per call of trace 2 by that of trace 1.
 fn per_call(row: &OperationRow) -> String {
-    match row.trace1_us_per_call > 0.0 {
-        true => format!("{:.3}", row.trace2_us_per_call / row.trace1_us_per_call),
-        false => "-".to_owned(),
+    if row.trace1_us_per_call > 0.0 {
+        format!("{:.3}", row.trace2_us_per_call / row.trace1_us_per_call)
+    } else {
+        "-".to_owned()
     }
 }
 

@@ -114,7 +114,6 @@ pub(super) fn unknown(out: &mut String, rows: &[UnknownKernel], show_all: bool) 
 /// Warnings that are shown.
 const WARNINGS_SHOWN: usize = 3;
 
-/// The warnings.
 pub(super) fn warnings(out: &mut String, warnings: &[Warning], show_all: bool, layout: Layout) {
     if warnings.is_empty() {
         return;

@@ -7,15 +7,17 @@ use Test::{Always, Any, Both, Either, ExactAny, ExactStarts, Vendor};
 
 const FLASH: &str = "FlashAttention (QKV+Softmax+Attn)";
 
+pub(crate) const UNIFIED: Row = group(
+    Vendor(Amd),
+    &[
+        labelled("Attention (Prefill)", Text("kernel_unified_attention_2d"), Any(&["2d"])),
+        labelled("Attention (Decode)", Text("kernel_unified_attention_3d"), Any(&["3d"])),
+        labelled("Attention (Prefill)", Start, Always),
+    ],
+);
+
 const ATTENTION: &[Row] = &[
-    group(
-        Vendor(Amd),
-        &[
-            labelled("Attention (Prefill)", Text("kernel_unified_attention_2d"), Any(&["2d"])),
-            labelled("Attention (Decode)", Text("kernel_unified_attention_3d"), Any(&["3d"])),
-            labelled("Attention (Prefill)", Start, Always),
-        ],
-    ),
+    UNIFIED,
     group(
         Any(&["fmhasm100"]),
         &[
@@ -37,6 +39,13 @@ pub(crate) const NORM: Row = group(
 );
 pub(crate) const TENSILE: Row =
     labelled("Dense GEMM", Text("Cijk_* (Tensile)"), ExactStarts(&["Cijk_", "Custom_Cijk_"]));
+pub(crate) const MATMUL_OGS: Row = group(
+    Any(&["_matmul_ogs_"]),
+    &[
+        labelled("MoE GEMM+SwiGLU", Text("_matmul_ogs_*_swiglu"), Any(&["swiglu"])),
+        labelled("MoE GEMM", Text("_matmul_ogs_*"), Always),
+    ],
+);
 pub(crate) const CUBLASLT: Row =
     labelled("Dense GEMM", Text("nvjet_* (cuBLASLt)"), Either(&[ExactStarts(&["nvjet_"]), Any(&["cublaslt"])]));
 pub(crate) const WVSPLITK: Row = labelled("Dense GEMM", Text("wvSplitK_* (hipBLASLt)"), Any(&["wvsplitk"]));
@@ -62,13 +71,7 @@ pub(crate) const ROWS: &[Row] = &[
         ],
     ),
     labelled("MoE GEMM", Text("fused_moe_kernel"), Any(&["fused_moe_kernel"])),
-    group(
-        Any(&["_matmul_ogs_"]),
-        &[
-            labelled("MoE GEMM+SwiGLU", Text("_matmul_ogs_*_swiglu"), Any(&["swiglu"])),
-            labelled("MoE GEMM", Text("_matmul_ogs_*"), Always),
-        ],
-    ),
+    MATMUL_OGS,
     group(
         Any(&["topk", "routing", "bitmatrix", "moe_forward", "_combined_routing"]),
         &[

@@ -1,20 +1,12 @@
 //! Classes of wafer-core 0.1.35: one list of conditions.
 
 use super::condition::{Label, Row, Test, group, labelled};
-use super::wafer_0_1_33_rows::{CUBLASLT, NORM, ROCPRIM, SORTING, TENSILE, TRITON, WVSPLITK};
-use crate::device::Platform::Amd;
+use super::wafer_0_1_33_rows::{CUBLASLT, MATMUL_OGS, NORM, ROCPRIM, SORTING, TENSILE, TRITON, UNIFIED, WVSPLITK};
 use Label::{Start, Text};
-use Test::{All, Always, Any, Both, Either, ExactAny, ExactStarts, Vendor};
+use Test::{All, Always, Any, Both, Either, ExactAny, ExactStarts};
 
 const ATTENTION: &[Row] = &[
-    group(
-        Vendor(Amd),
-        &[
-            labelled("Attention (Prefill)", Text("kernel_unified_attention_2d"), Any(&["2d"])),
-            labelled("Attention (Decode)", Text("kernel_unified_attention_3d"), Any(&["3d"])),
-            labelled("Attention (Prefill)", Start, Always),
-        ],
-    ),
+    UNIFIED,
     labelled("Attention (Prefill)", Text("fmhaSm100a*_Context"), Any(&["fmhasm100a", "context"])),
     labelled("Attention (Decode)", Text("fmhaSm100f*_ForGen"), Any(&["fmhasm100f", "forgen"])),
     labelled("Attention (Prefill)", Start, Always),
@@ -24,13 +16,7 @@ const ATTENTION: &[Row] = &[
 pub(crate) const ROWS: &[Row] = &[
     group(Any(&["attention", "fmha"]), ATTENTION),
     labelled("KV Cache", Text("reshape_and_cache_*"), Any(&["reshape_and_cache"])),
-    group(
-        Any(&["_matmul_ogs_"]),
-        &[
-            labelled("MoE GEMM+SwiGLU", Text("_matmul_ogs_*_swiglu"), Any(&["swiglu"])),
-            labelled("MoE GEMM", Text("_matmul_ogs_*"), Always),
-        ],
-    ),
+    MATMUL_OGS,
     group(
         Both(&[ExactStarts(&["bmm_"]), Any(&["dynbatch"])]),
         &[

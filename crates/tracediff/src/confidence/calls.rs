@@ -10,7 +10,7 @@ use crate::columns::Kernel;
 use crate::context::OUTSIDE;
 use crate::elapsed::compared::Compared;
 use crate::steps::{Basis, PhaseFilter};
-use crate::structure::Sequence;
+use crate::structure::{Sequence, Structure};
 use crate::time::{Picoseconds, microseconds};
 use crate::trace::Trace;
 
@@ -81,6 +81,54 @@ impl Kind {
     }
 }
 
+/// The layers of the compared passes and what is between them, and for each kernel the one that it is in.
+fn instances(
+    trace: &Trace,
+    structure: &Structure,
+    compared: &Compared<'_>,
+    passes: &[u32],
+) -> (Vec<Instance>, Vec<u32>) {
+    let mut instances: Vec<Instance> = Vec::new();
+    let mut of_kernels = vec![OUTSIDE; trace.kernels.len()];
+    for (number, sequence) in (0..).zip(&structure.sequences) {
+        let mut kernels = sequence.kernels.iter().chain(&sequence.side_kernels);
+        let Some(pass) = kernels.clone().next().map(|at| trace.contexts[*at as usize].pass) else { continue };
+        let pass = match (compared.basis, passes.binary_search(&pass)) {
+            (_, Ok(pass)) => pass as u32,
+            (Basis::Whole, Err(_)) => passes.len() as u32,
+            (Basis::Pass | Basis::Step, Err(_)) => {
+                if pass == OUTSIDE {
+                    // No step launched them: they count in the window that they lie in.
+                    let mut of_passes: FxHashMap<u32, u32> = FxHashMap::default();
+                    for at in kernels {
+                        let pass = window_of(trace.kernels.at(*at as usize), compared);
+                        let Some(Ok(pass)) = pass.map(|pass| passes.binary_search(&pass)) else { continue };
+                        let pass = pass as u32;
+                        of_kernels[*at as usize] = *of_passes.entry(pass).or_insert_with(|| {
+                            instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
+                            instances.len() as u32 - 1
+                        });
+                    }
+                }
+                // Those of a pass that lacks kernels do not.
+                continue;
+            }
+        };
+        let between = instances.len() as u32;
+        instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
+        kernels.by_ref().for_each(|at| of_kernels[*at as usize] = between);
+        for (position, layer) in sequence.layers.iter().enumerate() {
+            let instance = instances.len() as u32;
+            let (position, unit) = (position as u32, layer.unit as u32);
+            instances.push(Instance { pass, position, unit, sequence: number });
+            for at in &sequence.kernels[sequence.kernels_of(layer)] {
+                of_kernels[*at as usize] = instance;
+            }
+        }
+    }
+    (instances, of_kernels)
+}
+
 impl Calls {
     /// The kernels of the compared passes; nothing where the trace has no structure.
     pub(super) fn new(trace: &Trace, compared: &Compared<'_>, filter: PhaseFilter, waits: Waits) -> Option<Calls> {
@@ -88,48 +136,11 @@ impl Calls {
         let mut passes: Vec<u32> = compared.windows.iter().filter_map(|window| window.pass).collect();
         passes.sort_unstable();
         passes.dedup();
-        let mut instances: Vec<Instance> = Vec::new();
-        let mut of_kernels = vec![OUTSIDE; trace.kernels.len()];
         let rounds: Vec<Vec<Picoseconds>> = match compared.basis {
             Basis::Whole => structure.sequences.iter().map(|sequence| later_rounds(sequence, trace)).collect(),
             Basis::Pass | Basis::Step => Vec::new(),
         };
-        for (number, sequence) in (0..).zip(&structure.sequences) {
-            let mut kernels = sequence.kernels.iter().chain(&sequence.side_kernels);
-            let Some(pass) = kernels.clone().next().map(|at| trace.contexts[*at as usize].pass) else { continue };
-            let pass = match (compared.basis, passes.binary_search(&pass)) {
-                (_, Ok(pass)) => pass as u32,
-                (Basis::Whole, Err(_)) => passes.len() as u32,
-                (Basis::Pass | Basis::Step, Err(_)) => {
-                    if pass == OUTSIDE {
-                        // No step launched them: they count in the window that they lie in.
-                        let mut of_passes: FxHashMap<u32, u32> = FxHashMap::default();
-                        for at in kernels {
-                            let pass = window_of(trace.kernels.at(*at as usize), compared);
-                            let Some(Ok(pass)) = pass.map(|pass| passes.binary_search(&pass)) else { continue };
-                            let pass = pass as u32;
-                            of_kernels[*at as usize] = *of_passes.entry(pass).or_insert_with(|| {
-                                instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
-                                instances.len() as u32 - 1
-                            });
-                        }
-                    }
-                    // Those of a pass that lacks kernels do not.
-                    continue;
-                }
-            };
-            let between = instances.len() as u32;
-            instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
-            kernels.by_ref().for_each(|at| of_kernels[*at as usize] = between);
-            for (position, layer) in sequence.layers.iter().enumerate() {
-                let instance = instances.len() as u32;
-                let (position, unit) = (position as u32, layer.unit as u32);
-                instances.push(Instance { pass, position, unit, sequence: number });
-                for at in &sequence.kernels[sequence.kernels_of(layer)] {
-                    of_kernels[*at as usize] = instance;
-                }
-            }
-        }
+        let (instances, of_kernels) = instances(trace, structure, compared, &passes);
         let by_layer = passes.len() >= PASSES_FOR_LAYERS;
         let mut gathered: Vec<Gathered> = (0..trace.operations.len()).map(|_| Gathered::default()).collect();
         let mut numbers: FxHashMap<(u32, u32), u32> = FxHashMap::default();

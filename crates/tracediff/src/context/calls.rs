@@ -17,7 +17,6 @@ use crate::names::{NO_NAME, NameId, Names};
 use crate::rows::KernelRows;
 use perfdb_trace::id_index::IdIndex;
 
-/// No call.
 pub(crate) const NO_CALL: u32 = u32::MAX;
 
 /// Calls of operators of which a formula says what they must do.

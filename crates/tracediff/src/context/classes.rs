@@ -46,7 +46,7 @@ enum ByName {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Classifier<'a> {
     pub(crate) registry: &'a Registry,
-    pub(crate) rules: &'a Rules,
+    pub(crate) rules: Rules,
     pub(crate) platform: Platform,
     /// Where the profile may give classes.
     pub(crate) given: &'a Columns,

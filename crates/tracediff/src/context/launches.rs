@@ -9,7 +9,6 @@ use crate::rows::{KernelRows, LaunchRows};
 use crate::time::Picoseconds;
 use perfdb_trace::id_index::IdIndex;
 
-/// No launch.
 pub(crate) const NO_LAUNCH: u32 = u32::MAX;
 
 /// Finds launches by correlation id: the first runtime call with it, else the first flow that starts with it.

@@ -146,16 +146,18 @@ impl<'a> PassFinder<'a> {
         }
         let launched = kernels.iter().any(|kernel| launches.number(kernel.correlation).is_some());
         let on_device = || found(&columns.device_annotations);
-        let (steps, boundaries) = match launched {
-            true => (found(&columns.annotations), Boundaries::Launch),
+        let (steps, boundaries) = if launched {
+            (found(&columns.annotations), Boundaries::Launch)
+        } else if columns.written_by.is_some() {
             // Clocks of host and device are not known to agree where nothing links them.
-            false if columns.written_by.is_some() => (Steps::new(&[]), Boundaries::Whole),
-            false => match on_device() {
+            (Steps::new(&[]), Boundaries::Whole)
+        } else {
+            match on_device() {
                 steps if steps.windows.is_empty() => (found(&columns.annotations), Boundaries::Time),
                 // The profiler gives a kernel to its innermost annotation: windows that few kernels start in are no steps.
                 steps if covers_half(&steps, kernels) => (steps, Boundaries::DeviceAnnotation),
                 _ => (Steps::new(&[]), Boundaries::Whole),
-            },
+            }
         };
         let mut finder = PassFinder { steps, boundaries, launches, rows: None };
         let owns = |event: Event| finder.owner(event).is_some();

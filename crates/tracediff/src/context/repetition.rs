@@ -328,9 +328,8 @@ impl Passes {
         let usual = times[times.len() / 2] as f64;
         let reads = |pass: &Pass| pass.compute as f64 >= PROMPTS * usual;
         let has_both = self.whole.iter().any(&reads);
-        let phase = |pass: &Pass| match reads(pass) {
-            true => Some(Phase::Prefill),
-            false => (has_both || pass.has_replays).then_some(Phase::Decode),
+        let phase = |pass: &Pass| {
+            if reads(pass) { Some(Phase::Prefill) } else { (has_both || pass.has_replays).then_some(Phase::Decode) }
         };
         self.whole.iter().map(phase).collect()
     }

@@ -203,9 +203,10 @@ fn verdict(rows: &[WaterfallRow], means: [f64; 2], headline: &Headline) -> Strin
             difference if difference > 0.0 => format!("{percent:.1} % more"),
             _ => format!("{percent:.1} % less"),
         };
-        match is_clear {
-            true => format!("trace 2 takes {word} time{per} ({difference:+.3} ms{figures})"),
-            false => format!("trace 2: {word} time{per} ({difference:+.3} ms{figures}) {}", headline.doubt()),
+        if is_clear {
+            format!("trace 2 takes {word} time{per} ({difference:+.3} ms{figures})")
+        } else {
+            format!("trace 2: {word} time{per} ({difference:+.3} ms{figures}) {}", headline.doubt())
         }
     };
     if !reasons.is_empty() {

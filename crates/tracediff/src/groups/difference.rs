@@ -131,12 +131,11 @@ fn row(group: &Group, sides: [&Side; 2], traces: [&Trace; 2], divisors: [f64; 2]
     let calls = if one_sided { 0 } else { calls_part(sides, passes) };
     let per_call = if one_sided { 0 } else { difference - calls };
     let core = if one_sided { 0 } else { core_part(sides, passes, per_call) };
-    let reason = match one_sided {
-        true => format!("only in trace {}", if sides[0].calls > 0 { 1 } else { 2 }),
-        false => {
-            let means = sides.map(|side| side.time as f64 / side.calls as f64);
-            format!("{}, {}", kind_of_difference(group, sides, traces), faster_or_slower(means))
-        }
+    let reason = if one_sided {
+        format!("only in trace {}", if sides[0].calls > 0 { 1 } else { 2 })
+    } else {
+        let means = sides.map(|side| side.time as f64 / side.calls as f64);
+        format!("{}, {}", kind_of_difference(group, sides, traces), faster_or_slower(means))
     };
     let names = |side: usize| {
         let mut names: Vec<(&NameId, &Picoseconds)> = sides[side].by_name.iter().collect();

@@ -240,9 +240,10 @@ fn chains(sides: &[Side<'_>; 2]) -> Vec<FusionMapping> {
         let chains = [0, 1].map(|side: usize| if long[side] > 0 { long[side] } else { lengths[side].len() as u64 });
         let kind = kind as Type;
         let counted = counted(mapping("chain", fused, kind, &[kind, kind]), kind, both, difference);
-        let pattern_count = match sides[0].trace.rules.is_legacy() {
-            true => both[unfused] as i64 - both[fused] as i64,
-            false => counted.pattern_count,
+        let pattern_count = if sides[0].trace.rules.is_legacy() {
+            both[unfused] as i64 - both[fused] as i64
+        } else {
+            counted.pattern_count
         };
         found.push(FusionMapping {
             pattern_count,

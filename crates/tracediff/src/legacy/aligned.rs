@@ -10,11 +10,12 @@ use super::aligned_result::{
     PhaseBreakdown,
 };
 use super::passes::{Passes, passes};
+use super::result::LegacySides;
 use super::view::LegacyTrace;
 use crate::classify::classify;
 use crate::device::Platform;
 use crate::names::NameId;
-use crate::rules::WAFER_0_1_33;
+use crate::rules::Rules;
 use crate::steps::{Phase, PhaseFilter};
 use crate::trace::Trace;
 
@@ -45,8 +46,10 @@ fn metadata(legacy: [LegacyTrace<'_>; 2], passes: &[Passes; 2], layers: usize, p
     let [first, second] = legacy.map(|legacy| legacy.trace);
     let (amd, nvidia) = if first.platform == Platform::Amd { (first, second) } else { (second, first) };
     let windows = |phase| passes[0].windows.iter().filter(|window| window.phase == phase).count();
-    let total_ms = |side: usize| {
-        passes[side].kernels.iter().map(|at| legacy[side].columns.times[*at].duration).sum::<f64>() / 1000.0
+    let side = |side: usize| {
+        let kernels = &passes[side].kernels;
+        let total_us: f64 = kernels.iter().map(|at| legacy[side].columns.times[*at].duration).sum();
+        (legacy[side].trace, kernels.len() as u64, total_us / 1000.0, layers as u64)
     };
     AlignedMetadata {
         amd_gpu: amd.device.name.clone(),
@@ -61,19 +64,7 @@ fn metadata(legacy: [LegacyTrace<'_>; 2], passes: &[Passes; 2], layers: usize, p
             PhaseBreakdown { prefill: windows(Phase::Prefill), decode: windows(Phase::Decode) }
         },
         phase_filter: phase.name(),
-        trace1_platform: first.platform,
-        trace1_gpu: first.device.name.clone(),
-        trace1_device: first.device.clone(),
-        trace2_platform: second.platform,
-        trace2_gpu: second.device.name.clone(),
-        trace2_device: second.device.clone(),
-        trace1_kernels: passes[0].kernels.len(),
-        trace2_kernels: passes[1].kernels.len(),
-        trace1_total_ms: total_ms(0),
-        trace2_total_ms: total_ms(1),
-        phase: phase.name(),
-        trace1_layers: layers,
-        trace2_layers: layers,
+        sides: LegacySides::new([0, 1].map(side), phase),
     }
 }
 
@@ -235,7 +226,7 @@ fn fused_operations(trace: &Trace, kernels: &[usize], platform: Platform) -> Vec
         let name = trace.kernels.at(*kernel).name;
         let at = *by_name.entry(name).or_insert_with(|| {
             let text = trace.name(name);
-            let operation = classify(text, platform, None, &WAFER_0_1_33).name;
+            let operation = classify(text, platform, None, Rules::Wafer0133).name;
             if !operation.contains('+') && operation != UNKNOWN {
                 return None;
             }

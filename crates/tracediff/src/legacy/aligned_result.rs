@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::result::{LegacyLayer, LegacyMetadata, LegacyOperation};
-use crate::device::{Device, Platform};
+use super::result::{LegacyLayer, LegacyMetadata, LegacyOperation, LegacySides};
+use crate::device::Platform;
 
 /// Two traces aligned kernel by kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,19 +30,8 @@ pub struct AlignedMetadata {
     pub forward_passes: usize,
     pub phase_breakdown: PhaseBreakdown,
     pub phase_filter: &'static str,
-    pub trace1_platform: Platform,
-    pub trace1_gpu: String,
-    pub trace1_device: Device,
-    pub trace2_platform: Platform,
-    pub trace2_gpu: String,
-    pub trace2_device: Device,
-    pub trace1_kernels: usize,
-    pub trace2_kernels: usize,
-    pub trace1_total_ms: f64,
-    pub trace2_total_ms: f64,
-    pub phase: &'static str,
-    pub trace1_layers: usize,
-    pub trace2_layers: usize,
+    #[serde(flatten)]
+    pub sides: LegacySides,
 }
 
 /// Annotated steps of trace 1 per phase.

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
+use super::result::{LegacyComparison, LegacyLayer, LegacyMetadata, LegacyOperation, LegacySides};
 use super::totals::{OperationTotals, Sum, Totals, totals};
 use super::view::LegacyTrace;
 use crate::compare::{CompareOptions, LEGACY_THRESHOLD_MS};
 use crate::error::Error;
-use crate::result::Status;
-use crate::rules::RatioRule;
+use crate::result::{KernelTotal, Status};
+use crate::rules::Rules;
 use crate::steps::Phase;
 use crate::totals::phase_names;
 use crate::trace::Trace;
@@ -41,27 +41,15 @@ pub(crate) fn compare_legacy(
 }
 
 fn metadata(traces: [&Trace; 2], totals: &[Totals<'_>; 2], options: &CompareOptions) -> LegacyMetadata {
-    let [first, second] = traces;
     let name = |side: usize| match &options.labels[side] {
         Some(label) => label.clone(),
         None => traces[side].path.to_string_lossy().into_owned(),
     };
+    let side = |side: usize| (traces[side], totals[side].sum.count, totals[side].sum.ms(), traces[side].layers);
     LegacyMetadata {
         trace1_name: name(0),
         trace2_name: name(1),
-        trace1_platform: first.platform,
-        trace1_gpu: first.device.name.clone(),
-        trace1_device: first.device.clone(),
-        trace2_platform: second.platform,
-        trace2_gpu: second.device.name.clone(),
-        trace2_device: second.device.clone(),
-        trace1_kernels: totals[0].sum.count,
-        trace2_kernels: totals[1].sum.count,
-        trace1_total_ms: totals[0].sum.ms(),
-        trace2_total_ms: totals[1].sum.ms(),
-        phase: options.phase.name(),
-        trace1_layers: first.layers,
-        trace2_layers: second.layers,
+        sides: LegacySides::new([side(0), side(1)], options.phase),
     }
 }
 
@@ -128,7 +116,7 @@ fn operation(
         trace2_avg_us: sum2.average(),
         trace1_total_ms: sum1.ms(),
         trace2_total_ms: sum2.ms(),
-        ratio: ratio(sum1, sum2, traces[0].rules.ratio),
+        ratio: ratio(sum1, sum2, traces[0].rules),
         gap_ms,
         status,
         trace1_kernel,
@@ -143,21 +131,22 @@ fn operation(
     }
 }
 
-fn ratio(first: Sum, second: Sum, rule: RatioRule) -> Option<f64> {
-    match rule {
-        RatioRule::Averages if second.average() > 0.0 => Some(first.average() / second.average()),
-        RatioRule::Averages => Some(1.0),
-        RatioRule::Totals if second.ms() > 0.0 => Some(first.ms() / second.ms()),
-        RatioRule::Totals if first.ms() > 0.0 => None,
-        RatioRule::Totals => Some(1.0),
+/// Of the averages for 0.1.35, of the totals for 0.1.33.
+fn ratio(first: Sum, second: Sum, rules: Rules) -> Option<f64> {
+    match rules {
+        Rules::Wafer0135 if second.average() > 0.0 => Some(first.average() / second.average()),
+        Rules::Wafer0135 => Some(1.0),
+        _ if second.ms() > 0.0 => Some(first.ms() / second.ms()),
+        _ if first.ms() > 0.0 => None,
+        _ => Some(1.0),
     }
 }
 
-fn kernels(totals: &OperationTotals, trace: &Trace) -> Vec<LegacyKernel> {
-    let mut kernels: Vec<LegacyKernel> = totals
+fn kernels(totals: &OperationTotals, trace: &Trace) -> Vec<KernelTotal> {
+    let mut kernels: Vec<KernelTotal> = totals
         .kernels
         .iter()
-        .map(|(name, sum)| LegacyKernel {
+        .map(|(name, sum)| KernelTotal {
             name: trace.name(*name).to_owned(),
             total_us: sum.us,
             count: sum.count,

@@ -4,6 +4,7 @@ use super::times::Doubles;
 use crate::columns::Annotation;
 use crate::context::OUTSIDE;
 use crate::context::passes::{KernelPass, Passes};
+use crate::rules::Rules;
 use crate::steps::Phase;
 
 /// An annotated step in microseconds, both ends included.
@@ -15,7 +16,9 @@ pub(crate) struct Window {
 }
 
 /// The annotated steps by start; `times` are those of the annotations.
-pub(crate) fn windows(annotations: &[Annotation], times: &[Doubles], prefill_tokens: i64) -> Vec<Window> {
+pub(crate) fn windows(annotations: &[Annotation], times: &[Doubles], rules: Rules) -> Vec<Window> {
+    // The smallest number of context tokens of a prefill.
+    let prefill_tokens = if rules == Rules::Wafer0135 { 1024 } else { 1 };
     let mut windows: Vec<Window> = annotations
         .iter()
         .zip(times)

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use crate::device::{Device, Platform};
-use crate::result::Status;
+use crate::result::{KernelTotal, Status};
+use crate::steps::PhaseFilter;
+use crate::trace::Trace;
 
 /// Two traces compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,6 +25,14 @@ pub struct LegacyMetadata {
     pub trace1_name: String,
     /// Path, label, or platform and GPU.
     pub trace2_name: String,
+    /// Both traces; layers are correlation ids that belong to one.
+    #[serde(flatten)]
+    pub sides: LegacySides,
+}
+
+/// What is told of both traces.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LegacySides {
     /// Vendor of the GPU.
     pub trace1_platform: Platform,
     /// Name of the GPU.
@@ -45,23 +55,35 @@ pub struct LegacyMetadata {
     pub trace2_total_ms: f64,
     /// `all`, `prefill` or `decode`.
     pub phase: &'static str,
-    /// Correlation ids that belong to a layer.
+    /// Layers of trace 1.
     pub trace1_layers: u64,
-    /// Correlation ids that belong to a layer.
+    /// Layers of trace 2.
     pub trace2_layers: u64,
 }
 
-/// Kernels of one name within an operation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LegacyKernel {
-    /// Name of the kernel.
-    pub name: String,
-    /// Sum of the durations, µs.
-    pub total_us: f64,
-    /// Calls.
-    pub count: u64,
-    /// Average duration, µs.
-    pub avg_us: f64,
+impl LegacySides {
+    /// Each trace with its compared kernels, the sum of their durations in ms, and its layers.
+    pub(crate) fn new(sides: [(&Trace, u64, f64, u64); 2], phase: PhaseFilter) -> LegacySides {
+        let [
+            (first, trace1_kernels, trace1_total_ms, trace1_layers),
+            (second, trace2_kernels, trace2_total_ms, trace2_layers),
+        ] = sides;
+        LegacySides {
+            trace1_platform: first.platform,
+            trace1_gpu: first.device.name.clone(),
+            trace1_device: first.device.clone(),
+            trace2_platform: second.platform,
+            trace2_gpu: second.device.name.clone(),
+            trace2_device: second.device.clone(),
+            trace1_kernels,
+            trace2_kernels,
+            trace1_total_ms,
+            trace2_total_ms,
+            phase: phase.name(),
+            trace1_layers,
+            trace2_layers,
+        }
+    }
 }
 
 /// An operation that both traces have.
@@ -101,10 +123,10 @@ pub struct LegacyOperation {
     pub trace2_python_stacks: Vec<Vec<String>>,
     /// Kernels of trace 1, by total descending.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace1_kernels: Option<Vec<LegacyKernel>>,
+    pub trace1_kernels: Option<Vec<KernelTotal>>,
     /// Kernels of trace 2, by total descending.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace2_kernels: Option<Vec<LegacyKernel>>,
+    pub trace2_kernels: Option<Vec<KernelTotal>>,
     /// Phases of the kernels of both sides.
     pub phases: Vec<&'static str>,
 }

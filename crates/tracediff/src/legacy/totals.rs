@@ -8,7 +8,7 @@ use super::view::LegacyTrace;
 use crate::context::OUTSIDE;
 use crate::frames::NO_STACK;
 use crate::names::{NO_NAME, NameId};
-use crate::rules::ZeroStacks;
+use crate::rules::Rules;
 use crate::steps::PhaseFilter;
 
 /// Number of kernels and summed microseconds.
@@ -55,8 +55,9 @@ pub(crate) struct Totals<'a> {
 /// Sums over the kernels of a phase.
 pub(crate) fn totals(legacy: LegacyTrace<'_>, filter: PhaseFilter, max_stacks: usize) -> Totals<'_> {
     let LegacyTrace { trace, columns } = legacy;
-    let stack_rows = match (max_stacks, trace.rules.zero_stacks) {
-        (0, ZeroStacks::NoLimit) => u64::MAX,
+    // 0 is no limit for 0.1.35, and no stacks for 0.1.33.
+    let stack_rows = match (max_stacks, trace.rules) {
+        (0, Rules::Wafer0135) => u64::MAX,
         (rows, _) => rows as u64,
     };
     let mut all = Sum::default();

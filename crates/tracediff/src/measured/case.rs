@@ -272,10 +272,11 @@ fn file_name(operator: &str) -> String {
         }
     }
     let name = name.trim_start_matches(['.', '-']);
-    match name.len() > LONGEST_NAME {
+    if name.len() > LONGEST_NAME {
         // Names of generated operators list everything that was fused, and end with a number of their own.
-        true => format!("{}-{}", &name[..LONGEST_NAME - ENDING], &name[name.len() - ENDING..]),
-        false => name.to_owned(),
+        format!("{}-{}", &name[..LONGEST_NAME - ENDING], &name[name.len() - ENDING..])
+    } else {
+        name.to_owned()
     }
 }
 

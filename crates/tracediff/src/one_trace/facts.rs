@@ -169,7 +169,6 @@ fn unlaunched(sources: &Sources<'_>) -> Unlaunched {
     found
 }
 
-/// No window.
 pub(crate) const NO_WINDOW: u32 = u32::MAX;
 
 /// Finds the window that a time lies in. What is asked for mostly follows what was asked for before.

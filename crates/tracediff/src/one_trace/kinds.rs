@@ -34,9 +34,8 @@ pub fn kinds(one: &OneTrace) -> Vec<KindOfStep> {
     if phased {
         order.sort_by_key(|row| one.steps[*row].phase);
     }
-    let alike = |a: &usize, b: &usize| match phased {
-        true => one.steps[*a].phase == one.steps[*b].phase,
-        false => length(b) <= MUCH_LONGER * length(a),
+    let alike = |a: &usize, b: &usize| {
+        if phased { one.steps[*a].phase == one.steps[*b].phase } else { length(b) <= MUCH_LONGER * length(a) }
     };
     let kind = |rows: &[usize]| {
         let middle = (length(&rows[rows.len() / 2]) + length(&rows[(rows.len() - 1) / 2])) / 2.0;

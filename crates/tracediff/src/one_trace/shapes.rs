@@ -10,7 +10,6 @@ use crate::id::Id;
 use crate::names::{NO_NAME, NameId};
 use crate::time::Picoseconds;
 
-/// No operator.
 pub(crate) const NO_OPERATOR: u32 = u32::MAX;
 
 /// Operators of kernels.
@@ -60,9 +59,10 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
     let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
     let mut row_of = Vec::new();
     let mut known: FxHashMap<u32, u32> = FxHashMap::default();
-    let found = match columns.linked.is_empty() {
-        true => frames_at_launches(columns.operators.len(), around, |number| launches.place(number), used),
-        false => linked(columns, &used),
+    let found = if columns.linked.is_empty() {
+        frames_at_launches(columns.operators.len(), around, |number| launches.place(number), used)
+    } else {
+        linked(columns, &used)
     };
     for (launch, frame) in found {
         let next = row_of.len() as u32;

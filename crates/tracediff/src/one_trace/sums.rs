@@ -12,7 +12,6 @@ use crate::time::{Picoseconds, milliseconds};
 use crate::totals::Sum;
 use crate::trace::Trace;
 
-/// The sums.
 pub(super) struct Sums {
     pub(super) kernels: Sum,
     pub(super) copies: Sum,

@@ -190,9 +190,10 @@ fn kinds(sides: [&[Run]; 2]) -> [Vec<Vec<usize>>; 2] {
             chunk.iter().for_each(|(_, run)| there[*run] = true);
             there.into_iter().all(|there| there)
         };
-        let starts = match chunks.iter().all(is_in_all) {
-            true => chunks[1..].iter().map(|chunk| chunk[0].0).collect(),
-            false => Vec::new(),
+        let starts = if chunks.iter().all(is_in_all) {
+            chunks[1..].iter().map(|chunk| chunk[0].0).collect()
+        } else {
+            Vec::new()
         };
         let count = starts.len() + 1;
         known.insert(phase, (next, starts));

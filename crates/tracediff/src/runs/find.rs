@@ -15,10 +15,7 @@ pub fn find_runs(given: [&[PathBuf]; 2]) -> Result<[Vec<PathBuf>; 2], Error> {
     for (paths, found) in given.into_iter().zip(&mut found) {
         for path in paths {
             let traces = traces_in(path).map_err(|source| Error::Io { path: path.clone(), source })?;
-            match traces.is_empty() {
-                true => found.push(perfdb_trace::profile::file_in(path)?),
-                false => found.extend(traces),
-            }
+            if traces.is_empty() { found.push(perfdb_trace::profile::file_in(path)?) } else { found.extend(traces) }
         }
     }
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

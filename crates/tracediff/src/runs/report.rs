@@ -243,9 +243,10 @@ impl<'a> Table<'a> {
         for ((kind, name), times) in self.by_name.iter().filter(|((kind, _), _)| *kind != RowKind::Elapsed) {
             let Some(samples) = self.samples(times) else { continue };
             let means = samples.each_ref().map(|side| mean_of(side));
-            match (0..2).any(|side| means[side] >= TESTED * whole[side]) {
-                true => tested.push((*kind, *name, means, samples)),
-                false => untested += 1,
+            if (0..2).any(|side| means[side] >= TESTED * whole[side]) {
+                tested.push((*kind, *name, means, samples))
+            } else {
+                untested += 1
             }
         }
         // Idle time is what is left between others: it varies with them, as a part of the whole, and not as they do.

@@ -150,7 +150,7 @@ fn either_side_of_a_trace_against_itself_is_that_trace_alone() {
         let trace = Trace::from_reader("t.json", reader, &LoadOptions::default()).expect("a trace");
         let analysis = analyse(&trace, &trace, &AnalysisOptions::default()).expect("an analysis");
         let Document::Plain(plain) = analysis.document else { panic!("another document") };
-        let elapsed = plain.elapsed.expect("elapsed times").elapsed;
+        let elapsed = plain.details.elapsed.expect("elapsed times").elapsed;
         assert!(one.step_count > 0 && one.elapsed_ms > 0.0);
         let parts = |parts: &PartsMs, devices: u64| {
             let PartsMs { compute_ms, exposed_communication_ms, exposed_copies_ms, host_late_ms, device_idle_ms } =
