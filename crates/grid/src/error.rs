@@ -23,7 +23,6 @@ pub enum Error {
     /// A rule file, an op mapping or a model description that cannot be used.
     #[error("{}: {}", shown(.path), one_line(.reason))]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// The place and what is wrong there.
         reason: String,
@@ -67,28 +66,20 @@ pub enum Error {
     /// A shape of the first row that is none.
     #[error("{}: row 1: {column}: '{}' is not a shape", shown(.path), excerpt(.piece))]
     NotAShape {
-        /// The table.
         path: PathBuf,
-        /// The column.
         column: &'static str,
         /// The slot.
         piece: String,
     },
     /// A column that the rule of a table sets and the table lacks.
     #[error("{}: column '{column}' is missing", shown(.path))]
-    MissingColumn {
-        /// The table.
-        path: PathBuf,
-        /// The column.
-        column: String,
-    },
+    MissingColumn { path: PathBuf, column: String },
     /// A rule file, an op mapping or a model description that cannot be read.
     #[error(transparent)]
     Source(#[from] perfdb_trace::Error),
     /// A table with a row that a rewrite would cut.
     #[error("{}: line {line}: {cells} cells, header has {columns}", shown(.path))]
     RowTooLong {
-        /// The table.
         path: PathBuf,
         /// The line on which the row starts, the header is 1.
         line: u64,
@@ -100,7 +91,6 @@ pub enum Error {
     /// A table that is no text.
     #[error("{}: not UTF-8 (at byte {offset})", shown(.path))]
     NotUtf8 {
-        /// The table.
         path: PathBuf,
         /// Offset of the first bad byte.
         offset: u64,

@@ -49,7 +49,6 @@ pub enum SyntaxError {
     /// A call with the wrong number of arguments.
     #[error("'{function}' takes {needed}")]
     Arguments {
-        /// The function.
         function: String,
         /// What it takes.
         needed: &'static str,

@@ -40,7 +40,6 @@ pub struct Model {
     /// Whether it counts when no models are named.
     #[serde(default)]
     default: bool,
-    /// Hidden size.
     pub hidden_size: i128,
     /// Intermediate size of the dense feed-forward layers, 0 without any.
     pub intermediate_size: i128,

@@ -38,7 +38,6 @@ pub struct Summary {
 /// What a run did to one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileOutcome {
-    /// The file.
     pub path: PathBuf,
     /// The kernel whose shapes it holds.
     pub kernel: String,

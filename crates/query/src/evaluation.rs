@@ -216,10 +216,11 @@ pub(crate) fn evaluate(
     semantics: ReaderSemantics,
     done: &(dyn Fn(f64) + Sync),
 ) -> Result<Option<Evaluation>, Miss> {
+    let Some(sliced) = sliced(state, kernel_type)? else { return Ok(None) };
     if semantics != ReaderSemantics::Best {
-        return lookups::evaluate(state, kernel_type, semantics, done);
+        return lookups::evaluate(state, &sliced, semantics, done).map(Some);
     }
-    Ok(sliced(state, kernel_type)?.map(|sliced| of_predictions(&sliced, done)))
+    Ok(Some(of_predictions(&sliced, done)))
 }
 
 /// What a table holds, without trials.

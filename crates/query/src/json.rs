@@ -286,9 +286,12 @@ fn hit(answer: &Answer) -> Value {
     }
     if !answer.parts().is_empty() {
         let is_interpolated = answer.rule == Some("interpolated_composite");
-        let part = |part: &crate::Part| match is_interpolated {
-            true => json!([&*part.kernel_type, part.source.name(), part.rule, part.duration_us]),
-            false => json!([&*part.kernel_type, part.rule]),
+        let part = |part: &crate::Part| {
+            if is_interpolated {
+                json!([&*part.kernel_type, part.source.name(), part.rule, part.duration_us])
+            } else {
+                json!([&*part.kernel_type, part.rule])
+            }
         };
         object["parts"] = answer.parts().iter().map(part).collect();
     }

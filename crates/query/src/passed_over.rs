@@ -28,8 +28,8 @@ pub struct PassedOver {
     pub reason: &'static str,
 }
 
-/// Columns in which a number is looked for, by the simulator with an exception where there is none.
-const NUMBERS: [Column; 18] = [
+/// Columns in which a number is looked for beside [`Column::LATENT_SIZES`], by the simulator with an exception where there is none.
+const NUMBERS: [Column; 11] = [
     Column::EpSize,
     Column::AvgSeqLen,
     Column::OldAvgSeqLen,
@@ -41,13 +41,6 @@ const NUMBERS: [Column; 18] = [
     Column::SparseBlockSize,
     Column::SparseValidCount,
     Column::BatchSize,
-    Column::NumTokens,
-    Column::HiddenSize,
-    Column::LocalNumHeads,
-    Column::QLoraRank,
-    Column::KvLoraRank,
-    Column::QkNopeHeadDim,
-    Column::QkRopeHeadDim,
 ];
 const COLLECTIVE_NUMBERS: [&str; 3] = ["message_bytes", "num_devices", "topology_tier"];
 const DURATIONS: [&str; 5] =
@@ -105,15 +98,15 @@ impl Wanted {
     fn of(is_collective: bool, by_result: bool) -> Wanted {
         let mut names = DURATIONS.to_vec();
         let durations = names.len();
-        match is_collective {
-            true => names.extend(COLLECTIVE_NUMBERS),
-            false => {
-                names.push(INPUT_SHAPES);
-                names.extend(by_result.then_some(OUTPUT_SHAPES));
-            }
+        if is_collective {
+            names.extend(COLLECTIVE_NUMBERS)
+        } else {
+            names.push(INPUT_SHAPES);
+            names.extend(by_result.then_some(OUTPUT_SHAPES));
         }
         let shapes = if is_collective { durations } else { names.len() };
-        names.extend(NUMBERS.iter().filter(|_| !is_collective).map(|column| column.name()));
+        names
+            .extend(NUMBERS.iter().chain(&Column::LATENT_SIZES).filter(|_| !is_collective).map(|column| column.name()));
         Wanted { names, durations, shapes }
     }
 
@@ -123,10 +116,12 @@ impl Wanted {
         }
         for at in (self.durations..self.names.len()).filter(|at| has[*at]) {
             let cell = row.cell(at);
-            let reason = match at < self.shapes {
-                true if is_empty_cell(&cell) => Some("is empty"),
-                true => ShapePool::new().push_cell(&cell).is_none().then_some("is not a list of shapes"),
-                false => (!is_empty_cell(&cell) && !is_number(&cell)).then_some("is no number"),
+            let reason = if at >= self.shapes {
+                (!is_empty_cell(&cell) && !is_number(&cell)).then_some("is no number")
+            } else if is_empty_cell(&cell) {
+                Some("is empty")
+            } else {
+                ShapePool::new().push_cell(&cell).is_none().then_some("is not a list of shapes")
             };
             if let Some(reason) = reason {
                 let (column, cell) = (self.names[at], cell.into_owned());

@@ -92,10 +92,7 @@ impl Tolerance {
     /// One name for the types that are the same to the kernel.
     pub(crate) fn type_class<'s>(&self, name: &'s str) -> &'s str {
         let own = if self.is_exact { one_spelling(name) } else { name };
-        match self.relaxed_types && matches!(own, "DT_BF16" | "FLOAT") {
-            true => "DT_BF16|FLOAT",
-            false => one_spelling(name),
-        }
+        if self.relaxed_types && matches!(own, "DT_BF16" | "FLOAT") { "DT_BF16|FLOAT" } else { one_spelling(name) }
     }
 
     /// The first rule by which input number `at` of a query fits a row's.
@@ -134,20 +131,22 @@ impl Tolerance {
             && row.len() == 2
             && let Some(flat) = flattened(query)
         {
-            match flat == row {
-                true => return Some("flatten_3d"),
-                false if is_padded(&flat, row) => return Some("flatten_3d+padding"),
-                false => {}
+            if flat == row {
+                return Some("flatten_3d");
+            }
+            if is_padded(&flat, row) {
+                return Some("flatten_3d+padding");
             }
         }
         if self.merges
             && row.len() == 2
             && let Some(merged) = merged(query)
         {
-            match merged == row {
-                true => return Some("merge_last_dims"),
-                false if is_padded(&merged, row) => return Some("merge_last_dims+padding"),
-                false => {}
+            if merged == row {
+                return Some("merge_last_dims");
+            }
+            if is_padded(&merged, row) {
+                return Some("merge_last_dims+padding");
             }
         }
         None

@@ -21,9 +21,10 @@ fn experts_database(by_expert: bool) -> (tempfile::TempDir, Database) {
                     for top_k in [4, 8] {
                         let first = format!("{experts},{hidden},{}", 2 * intermediate);
                         let second = format!("{experts},{intermediate},{hidden}");
-                        let scales = match by_expert {
-                            true => format!("{experts},{};{experts},{hidden}", 2 * intermediate),
-                            false => format!("{};{}", 2 * experts * intermediate, experts * hidden),
+                        let scales = if by_expert {
+                            format!("{experts},{};{experts},{hidden}", 2 * intermediate)
+                        } else {
+                            format!("{};{}", 2 * experts * intermediate, experts * hidden)
                         };
                         let us = experts_us([tokens, hidden, intermediate, experts, top_k]);
                         writeln!(

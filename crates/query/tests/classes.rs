@@ -1,5 +1,8 @@
 //! Tables by what the database says that they are: a name decides nothing that a class says.
 
+mod database;
+
+use database::{AnyResult, COLUMNS, database};
 use perfdb_files::lock::LockOptions;
 use perfdb_query::{Argument, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor};
 use perfdb_store::parquet::aiconfigurator::{Choices, import};
@@ -10,11 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
-
 const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
-const COLUMNS: &str =
-    "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Average Duration(us)";
 const OWN: [ReaderSemantics; 2] = [ReaderSemantics::Corrected, ReaderSemantics::Best];
 
 fn testdata(name: &str) -> PathBuf {
@@ -30,15 +29,6 @@ fn table(rows: &[(String, &str, f64)]) -> String {
         let _ = writeln!(text, "\"{shapes}\",{types},{formats},\"{first}\",DT_BF16,ND,{us}");
     }
     text
-}
-
-fn database(files: &[(&str, &str)]) -> AnyResult<(tempfile::TempDir, Database)> {
-    let folder = tempfile::tempdir()?;
-    for (name, text) in files {
-        std::fs::write(folder.path().join(name), text)?;
-    }
-    let database = Database::open(folder.path())?;
-    Ok((folder, database))
 }
 
 fn kernel(name: &str, shapes: &str, types: &str) -> AnyResult<Query> {

@@ -1,24 +1,12 @@
 //! What the product answers where the simulator's readers are wrong, and what every rule set must hold.
 
+mod database;
+
+use database::{AnyResult, COLUMNS, database};
 use perfdb_query::{Argument, Class, DType, Database, Grid, Layer, Query, Reader, ReaderSemantics, Source, Tensor};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-
-type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
-
-const COLUMNS: &str =
-    "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Average Duration(us)";
-
-/// A database of some files; the mapping is one of them.
-fn database(files: &[(&str, &str)]) -> AnyResult<(tempfile::TempDir, Database)> {
-    let folder = tempfile::tempdir()?;
-    for (name, text) in files {
-        std::fs::write(folder.path().join(name), text)?;
-    }
-    let database = Database::open(folder.path())?;
-    Ok((folder, database))
-}
 
 fn mapping(entry: &str) -> String {
     format!("operator_mappings:\n  op: {{{entry}}}\n")

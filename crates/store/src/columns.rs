@@ -1,16 +1,25 @@
 //! Names of the columns of a compute table, in canonical order.
 
 /// The columns that describe a case.
-pub const BASE: [&str; 8] = [
-    "OP State",
-    "Accelerator Core",
-    INPUT_SHAPES,
-    INPUT_TYPES,
-    INPUT_FORMATS,
-    OUTPUT_SHAPES,
-    OUTPUT_TYPES,
-    OUTPUT_FORMATS,
-];
+pub const BASE: [&str; 8] = joined(&[&["OP State", "Accelerator Core"], &TENSORS]);
+/// The columns that describe arguments and results.
+pub const TENSORS: [&str; 6] = [INPUT_SHAPES, INPUT_TYPES, INPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, OUTPUT_FORMATS];
+
+/// Groups of columns, one after another.
+pub const fn joined<const N: usize>(groups: &[&[&'static str]]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let (mut group, mut end) = (0, 0);
+    while group < groups.len() {
+        let mut at = 0;
+        while at < groups[group].len() {
+            names[end] = groups[group][at];
+            (at, end) = (at + 1, end + 1);
+        }
+        group += 1;
+    }
+    assert!(end == N, "as many names as the groups have");
+    names
+}
 
 /// Positions of columns in [`BASE`].
 pub mod base {
@@ -124,25 +133,40 @@ pub(crate) fn profiled_metric(metric: &str) -> String {
     format!("Profiling Average {metric}")
 }
 
-/// Runtime values of attention rows, in canonical order.
-pub(crate) const RUNTIME: [&str; 16] = [
-    "Runtime source_profile",
+/// The profile that runtime values are from.
+pub const RUNTIME_SOURCE: &str = "Runtime source_profile";
+/// Lengths of the sequences of an attention call.
+pub const RUNTIME_LENGTHS: [&str; 5] = [
     "Runtime actual_seq_lengths_shape",
     "Runtime actual_seq_lengths_values",
     "Runtime actual_seq_lengths_kv_shape",
     "Runtime actual_seq_lengths_kv_values",
     "Runtime avg_seq_len",
-    "Runtime block_table_shape",
-    "Runtime block_table_valid_blocks",
+];
+/// Shape of the table of cache blocks.
+pub const RUNTIME_BLOCK_TABLE: &str = "Runtime block_table_shape";
+/// Blocks of the cache that are in use.
+pub const RUNTIME_VALID_BLOCKS: &str = "Runtime block_table_valid_blocks";
+/// Settings of an attention call.
+pub const RUNTIME_SETTINGS: [&str; 5] = [
     "Runtime num_heads",
     "Runtime num_key_value_heads",
     "Runtime sparse_mode",
     "Runtime input_layout",
     "Runtime block_size",
-    "Runtime attn_state",
-    "Runtime kv_cache_mode",
-    "Runtime metadata_completeness",
 ];
+/// Whether a row has all runtime values.
+pub const RUNTIME_COMPLETENESS: &str = "Runtime metadata_completeness";
+/// The shapes that the operator of a replayed kernel is called with.
+pub const RUNTIME_OPERATOR_SHAPES: &str = "Runtime operator_input_shapes_raw";
+/// Runtime values of attention rows, in canonical order.
+pub(crate) const RUNTIME: [&str; 16] = joined(&[
+    &[RUNTIME_SOURCE],
+    &RUNTIME_LENGTHS,
+    &[RUNTIME_BLOCK_TABLE, RUNTIME_VALID_BLOCKS],
+    &RUNTIME_SETTINGS,
+    &["Runtime attn_state", "Runtime kv_cache_mode", RUNTIME_COMPLETENESS],
+]);
 
 /// Columns whose name contains one of these are measurements.
 const MEASUREMENTS: [&str; 7] = ["duration", "latency", "time", "cycles", "ratio", "miss", "utilization"];

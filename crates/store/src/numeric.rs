@@ -1,17 +1,7 @@
 //! Columns that are numbers: what their cells are, and in which unit.
 
-use crate::columns;
+use crate::columns::TENSORS;
 use perfdb_files::tables::Kind;
-
-/// Columns whose cells are texts even where all of them look like numbers.
-const TEXTS: [&str; 6] = [
-    columns::INPUT_SHAPES,
-    columns::INPUT_TYPES,
-    columns::INPUT_FORMATS,
-    columns::OUTPUT_SHAPES,
-    columns::OUTPUT_TYPES,
-    columns::OUTPUT_FORMATS,
-];
 
 /// The unit that a column's name tells: `us` of `Average Duration(us)`.
 pub fn unit(name: &str) -> Option<&str> {
@@ -62,7 +52,7 @@ pub struct ColumnKind {
 impl ColumnKind {
     /// A column of this name without cells.
     pub fn new(name: &str) -> ColumnKind {
-        ColumnKind { has_unit: !is_counted(name), is_text: TEXTS.contains(&name), found: None }
+        ColumnKind { has_unit: !is_counted(name), is_text: TENSORS.contains(&name), found: None }
     }
 
     /// With another cell.

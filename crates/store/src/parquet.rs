@@ -36,12 +36,4 @@ pub use write::open;
 use crate::columns;
 
 /// The columns of a table of a kernel type that is made of another project's table.
-const COMPUTE_COLUMNS: [&str; 7] = [
-    columns::INPUT_SHAPES,
-    columns::INPUT_TYPES,
-    columns::INPUT_FORMATS,
-    columns::OUTPUT_SHAPES,
-    columns::OUTPUT_TYPES,
-    columns::OUTPUT_FORMATS,
-    columns::MEASURED_DURATION,
-];
+const COMPUTE_COLUMNS: [&str; 7] = columns::joined(&[&columns::TENSORS, &[columns::MEASURED_DURATION]]);

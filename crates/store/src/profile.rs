@@ -86,13 +86,19 @@ pub(crate) fn check_header(path: &Path, wanted: Wanted<'_>) -> Result<(), Error>
     open(path, wanted, Vec::new()).map(drop)
 }
 
-fn open(path: &Path, wanted: Wanted<'_>, buffer: Vec<u8>) -> Result<Current, Error> {
+/// A file, decompressed where it is gzip.
+pub(crate) fn opened(path: &Path) -> Result<Source, Error> {
     let failed = |source| Error::io(path, source);
     let file = File::open(path).map_err(failed)?;
-    let source = Source::from_reader(path, file).map_err(|error| match error {
+    Source::from_reader(path, file).map_err(|error| match error {
         perfdb_trace::Error::Io { source, .. } => failed(source),
         _ => Error::csv(path, CsvFault::LfsPointer),
-    })?;
+    })
+}
+
+fn open(path: &Path, wanted: Wanted<'_>, buffer: Vec<u8>) -> Result<Current, Error> {
+    let failed = |source| Error::io(path, source);
+    let source = opened(path)?;
     let mut blocks = Blocks::new(source.into_reader(), BLOCK_BYTES);
     let no_header = || Error::csv(path, CsvFault::NoHeader);
     let first = blocks.next_block(buffer).map_err(failed)?.ok_or_else(no_header)?;

@@ -25,7 +25,6 @@ pub(super) enum Step {
     Or(usize),
     /// Drops the top, and jumps when it is zero.
     JumpIfZero(usize),
-    /// Jumps.
     Jump(usize),
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use perfdb_store::columns::{INPUT_FORMATS, INPUT_TYPES};
+use perfdb_store::columns::{
+    self, INPUT_FORMATS, INPUT_TYPES, RUNTIME_BLOCK_TABLE, RUNTIME_COMPLETENESS, RUNTIME_LENGTHS,
+    RUNTIME_OPERATOR_SHAPES, RUNTIME_SETTINGS, RUNTIME_SOURCE, RUNTIME_VALID_BLOCKS,
+};
 
 use crate::Semantics;
 use crate::candidate::Candidate;
@@ -10,35 +13,16 @@ use crate::models::{Model, Models};
 use crate::slots::Slots;
 
 /// The runtime columns that candidates set, in the order in which a table that lacks them gets them.
-pub(crate) const RUNTIME_COLUMNS: [&str; 15] = [
-    "Runtime source_profile",
-    "Runtime actual_seq_lengths_shape",
-    "Runtime actual_seq_lengths_values",
-    "Runtime actual_seq_lengths_kv_shape",
-    "Runtime actual_seq_lengths_kv_values",
-    "Runtime avg_seq_len",
-    "Runtime block_table_shape",
-    "Runtime block_table_valid_blocks",
-    "Runtime num_heads",
-    "Runtime num_key_value_heads",
-    "Runtime sparse_mode",
-    "Runtime input_layout",
-    "Runtime block_size",
-    "Runtime metadata_completeness",
-    "Runtime operator_input_shapes_raw",
-];
+pub(crate) const RUNTIME_COLUMNS: [&str; 15] = columns::joined(&[
+    &[RUNTIME_SOURCE],
+    &RUNTIME_LENGTHS,
+    &[RUNTIME_BLOCK_TABLE, RUNTIME_VALID_BLOCKS],
+    &RUNTIME_SETTINGS,
+    &[RUNTIME_COMPLETENESS, RUNTIME_OPERATOR_SHAPES],
+]);
 
 /// The columns that a candidate sets: types, formats and the runtime columns.
-pub(super) const COLUMNS: [&str; 17] = {
-    let mut columns = [INPUT_TYPES; 17];
-    columns[1] = INPUT_FORMATS;
-    let mut index = 0;
-    while index < RUNTIME_COLUMNS.len() {
-        columns[index + 2] = RUNTIME_COLUMNS[index];
-        index += 1;
-    }
-    columns
-};
+pub(super) const COLUMNS: [&str; 17] = columns::joined(&[&[INPUT_TYPES, INPUT_FORMATS], &RUNTIME_COLUMNS]);
 
 /// Tokens per cache block.
 const BLOCK: i128 = 128;

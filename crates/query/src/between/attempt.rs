@@ -54,6 +54,23 @@ pub(crate) struct Value {
 }
 
 impl Value {
+    /// At a place of a slice; nothing is known of the value itself.
+    pub(super) fn at(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Value {
+        Value {
+            duration_us: f64::NAN,
+            confidence: 0.0,
+            method: "",
+            rule: "",
+            axes: set,
+            names: &[],
+            target: SmallVec::from_slice(wanted),
+            places: Vec::new(),
+            candidates: slice.count,
+            range: None,
+            prediction: None,
+        }
+    }
+
     /// The answer of a table.
     pub(crate) fn answer(self, table: &KernelRows) -> Answer {
         let rows = self.places.iter().flat_map(|(place, _)| &place.rows).map(|row| table.row(*row).reference());
@@ -262,13 +279,9 @@ fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<
         confidence,
         method,
         rule,
-        axes: set,
-        names: &[],
-        target: SmallVec::from_slice(wanted),
         places,
-        candidates: slice.count,
         range,
-        prediction: None,
+        ..Value::at(slice, set, wanted)
     };
     let found = match wanted {
         [wanted] => {
@@ -308,8 +321,5 @@ fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<
             value(inside.value, confidence, method, rule, used, inside.range)
         }
     };
-    match found.duration_us.is_finite() && found.duration_us > 0.0 {
-        true => Ok(found),
-        false => Err(GUARD),
-    }
+    if found.duration_us.is_finite() && found.duration_us > 0.0 { Ok(found) } else { Err(GUARD) }
 }

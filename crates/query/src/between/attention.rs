@@ -89,9 +89,12 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         Some(Argument::Text(text)) => Some(text.clone()),
         _ => None,
     };
-    let of_entry = || match entry.other.is_empty() {
-        true => None,
-        false => entry.other.get("quant_mode").and_then(Node::as_text).map(str::to_owned),
+    let of_entry = || {
+        if entry.other.is_empty() {
+            None
+        } else {
+            entry.other.get("quant_mode").and_then(Node::as_text).map(str::to_owned)
+        }
     };
     let target = Target {
         dtype: call.dtype,
@@ -192,10 +195,7 @@ fn of_group(
         let per_request = |batch: i64| if batch > 0 { tokens / batch as f64 } else { ABSENT };
         let share = batch.filter(|_| has_batch).map_or(ABSENT, per_request);
         let known = of_points(context, index, points, &[tokens, seq, share, heads, size], None, naming);
-        return match has_batch && known.is_err() && share.is_nan() {
-            true => Err("batch_axis_unconstrained"),
-            false => known,
-        };
+        return if has_batch && known.is_err() && share.is_nan() { Err("batch_axis_unconstrained") } else { known };
     }
     if batch.is_none() && has_batch {
         // A part of a composite: points without a batch, else the one batch that all have.
@@ -232,12 +232,13 @@ fn place(table: &KernelRows, row: KernelRow<'_>, is_corrected: bool) -> Option<P
     let (first, second) = (row.inputs().get(0)?, row.inputs().get(1));
     let size = second.and_then(|shape| shape.last().copied()).or_else(|| first.last().copied())?;
     let [tokens, heads, size] = normalised(&first, size)?.map(|size| size as f64);
-    let batch = match table.has(Column::BatchSize) {
-        true => row.whole(Column::BatchSize),
-        false => match *first {
+    let batch = if table.has(Column::BatchSize) {
+        row.whole(Column::BatchSize)
+    } else {
+        match *first {
             [batch, _, 1, _] => Some(batch),
             _ => None,
-        },
+        }
     };
     let batch = match (batch, is_corrected) {
         (None, _) => ABSENT,

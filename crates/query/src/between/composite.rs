@@ -95,9 +95,10 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
                 .map(|(shape, own)| Operand::made(shape, if context.rules.parts_as_they_are { *own } else { first }))
                 .take(part.count)
                 .collect();
-            match context.class(query.kernel_type()).is_product() {
-                true => matmul::of_tables(context, &names, &operands, Some(part.count))?,
-                false => generic::of_tables(context, &names, &operands, Some(part.count), None)?.ok(),
+            if context.class(query.kernel_type()).is_product() {
+                matmul::of_tables(context, &names, &operands, Some(part.count))?
+            } else {
+                generic::of_tables(context, &names, &operands, Some(part.count), None)?.ok()
             }
         }
         Kind::Scatter(part) => {

@@ -84,13 +84,8 @@ fn made(
             _ => "log_simplex",
         },
         rule,
-        axes: set,
-        names: &[],
-        target: SmallVec::from_slice(wanted),
         places,
-        candidates: slice.count,
-        range: None,
-        prediction: None,
+        ..Value::at(slice, set, wanted)
     }
 }
 

@@ -191,9 +191,10 @@ fn place(
         key.text(tolerance.type_class(name));
     }
     row.matrices().get(0).filter(|shape| !strip(shape).is_empty())?;
-    let at = match over_output {
-        true => push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
-        false => push_inputs(&mut key, rules, row.matrices().iter().take(limit))?,
+    let at = if over_output {
+        push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?
+    } else {
+        push_inputs(&mut key, rules, row.matrices().iter().take(limit))?
     };
     Some(Placed { key, at, extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() } })
 }
@@ -205,9 +206,10 @@ pub(super) fn types_apart(
     row: KernelRow<'_>,
     count: Option<usize>,
 ) -> SmallVec<[Box<str>; 3]> {
-    match rules.exact_types && table.tolerance(rules).relaxed_types {
-        true => row.input_types().iter().take(count.unwrap_or(usize::MAX)).cloned().collect(),
-        false => SmallVec::new(),
+    if rules.exact_types && table.tolerance(rules).relaxed_types {
+        row.input_types().iter().take(count.unwrap_or(usize::MAX)).cloned().collect()
+    } else {
+        SmallVec::new()
     }
 }
 

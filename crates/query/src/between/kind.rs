@@ -167,9 +167,10 @@ impl Kind {
                 let call =
                     Attention { batch, tokens: length, heads, kv_heads: setting.kv_heads, head_size, window: 0.0 };
                 let work = call.with_cache(tokens / batch, setting.operands.activation_bytes);
-                let axes = match per_request.is_nan() {
-                    true => smallvec![tokens, length, heads, head_size],
-                    false => smallvec![batch, per_request, length, heads, head_size],
+                let axes = if per_request.is_nan() {
+                    smallvec![tokens, length, heads, head_size]
+                } else {
+                    smallvec![batch, per_request, length, heads, head_size]
                 };
                 Place { axes, work, configuration: configuration(&[heads, head_size]), lean: &[] }
             }

@@ -246,11 +246,16 @@ mod tests {
     /// The points that agree with the target in all axes but those of the set, by looking at all of them.
     fn scanned(points: &[Point], axes: &Axes, set: AxisSet, target: &Coordinates) -> Slice {
         let fits = |point: &&Point| {
-            (0u8..).zip(point.at.iter().zip(target)).all(|(axis, (own, wanted))| match set.contains(&axis) {
-                true => !own.is_nan(),
-                false if own.is_nan() || wanted.is_nan() => own.is_nan() && wanted.is_nan(),
-                false if axes.padded == Some(axis) => is_equal_or_rounded(*own as i64, *wanted as i64),
-                false => own == wanted,
+            (0u8..).zip(point.at.iter().zip(target)).all(|(axis, (own, wanted))| {
+                if set.contains(&axis) {
+                    !own.is_nan()
+                } else if own.is_nan() || wanted.is_nan() {
+                    own.is_nan() && wanted.is_nan()
+                } else if axes.padded == Some(axis) {
+                    is_equal_or_rounded(*own as i64, *wanted as i64)
+                } else {
+                    own == wanted
+                }
             })
         };
         Slice::of(set, points.iter().filter(fits))

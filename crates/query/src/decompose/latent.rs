@@ -18,10 +18,7 @@ pub(super) fn parts<'q>(
 ) -> Option<Vec<PartQuery<'q>>> {
     let call = LatentCall::of(context, entry, is_sparse)?;
     let is_absorbed = call.is_decode_shaped || (is_sparse && call.up.is_some() && call.down.is_some());
-    match is_absorbed {
-        true => call.absorbed(context, is_quantised),
-        false => call.expanded(context),
-    }
+    if is_absorbed { call.absorbed(context, is_quantised) } else { call.expanded(context) }
 }
 
 /// A call, taken apart.
@@ -147,9 +144,10 @@ impl<'q> LatentCall<'q> {
             (true, false) => PartQuery::compute(parts::QUANTISED_MATMUL, self.dtype, &shapes, 2),
             (false, _) => PartQuery::compute(parts::BATCH_MATMUL, self.dtype, &shapes, 2).or(parts::BATCH_MATMUL_ND),
         };
-        let fields = match self.is_sparse {
-            true => self.sparse_fields(context, tokens, heads, rank, split.is_some()),
-            false => self.dense_fields([requests(self.lengths) as i64, heads, rank], 0, 1),
+        let fields = if self.is_sparse {
+            self.sparse_fields(context, tokens, heads, rank, split.is_some())
+        } else {
+            self.dense_fields([requests(self.lengths) as i64, heads, rank], 0, 1)
         };
         let mut parts = vec![
             first,
@@ -194,16 +192,13 @@ impl<'q> LatentCall<'q> {
     fn expanded(&self, context: &Context<'q>) -> Option<Vec<PartQuery<'q>>> {
         let expansion = self.expansion?;
         let rank = *expansion.shape.first()?;
-        let fields = match self.is_sparse {
-            true => {
-                let split = self.split(context);
-                let (tokens, heads) = split.map_or((self.tokens, self.heads), |tp| self.share(tp));
-                self.sparse_fields(context, tokens, heads, rank, split.is_some())
-            }
-            false => {
-                let size = self.q.shape.last()? - (self.cache.shape.last()? - rank);
-                self.dense_fields([self.tokens, self.heads, size], 3, self.heads)
-            }
+        let fields = if self.is_sparse {
+            let split = self.split(context);
+            let (tokens, heads) = split.map_or((self.tokens, self.heads), |tp| self.share(tp));
+            self.sparse_fields(context, tokens, heads, rank, split.is_some())
+        } else {
+            let size = self.q.shape.last()? - (self.cache.shape.last()? - rank);
+            self.dense_fields([self.tokens, self.heads, size], 3, self.heads)
         };
         let product = PartQuery::compute(parts::MATMUL, self.dtype, &[&[self.tokens, rank], &expansion.shape], 2);
         Some(vec![product, self.attention(fields)])

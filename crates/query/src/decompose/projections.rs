@@ -23,10 +23,7 @@ pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry, is_quantised: b
     let is_opaque =
         options.map("visible_kernel_regime").is_some_and(|regime| regime.flag("requires_sequence_parallel"))
             && !query.sequence_parallel;
-    match is_opaque {
-        true => call.opaque(context, options).map(|part| vec![part]),
-        false => call.visible(context, options),
-    }
+    if is_opaque { call.opaque(context, options).map(|part| vec![part]) } else { call.visible(context, options) }
 }
 
 struct Projections<'q> {
@@ -83,9 +80,10 @@ impl<'q> Projections<'q> {
         let tp = query.tp_size.filter(|tp| *tp > 1);
         let rank = *self.a.shape.first()?;
         let kv = *self.k.shape.first()?;
-        let tokens = match query.sequence_parallel && options.text("projection_token_partition") == Some("tp") {
-            true => tokens / tp.filter(|tp| tokens % tp == 0)?,
-            false => tokens,
+        let tokens = if query.sequence_parallel && options.text("projection_token_partition") == Some("tp") {
+            tokens / tp.filter(|tp| tokens % tp == 0)?
+        } else {
+            tokens
         };
         let integer = |at: usize| query.arguments.get(at)?.as_integer();
         let b_shape: Vec<i64> = match (self.is_quantised, integer(8), integer(9)) {
@@ -96,9 +94,12 @@ impl<'q> Projections<'q> {
             _ => self.b.shape.clone(),
         };
         let (norm_q, norm_k) = (query.tensor(4)?, query.tensor(7)?);
-        let product = |columns: i64, weight: &[i64]| match self.is_quantised {
-            true => PartQuery::compute(parts::QUANTISED_MATMUL, "INT8", &[&[tokens, columns], weight], 2),
-            false => PartQuery::compute(parts::MATMUL, self.dtype, &[&[tokens, columns], weight], 2),
+        let product = |columns: i64, weight: &[i64]| {
+            if self.is_quantised {
+                PartQuery::compute(parts::QUANTISED_MATMUL, "INT8", &[&[tokens, columns], weight], 2)
+            } else {
+                PartQuery::compute(parts::MATMUL, self.dtype, &[&[tokens, columns], weight], 2)
+            }
         };
         let quantise = |columns: i64| {
             let part = PartQuery::quantise(self.dtype, &[&[tokens, columns], &[columns], &[columns]], 3);

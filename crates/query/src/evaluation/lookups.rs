@@ -1,6 +1,6 @@
 //! What lookups are worth that learn from no table as a whole: rows are taken out of their table, and asked for as a kernel's call.
 
-use super::{Evaluation, Hidden, Slices, Trial, Unanswered, described, hidden_of};
+use super::{Evaluation, Hidden, Sliced, Slices, Trial, Unanswered, described, hidden_of};
 use crate::answer::{Answer, Miss, Source};
 use crate::context::Context;
 use crate::engine;
@@ -15,17 +15,16 @@ use perfdb_store::dtype::DType;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Evaluates the table of a kernel type under some lookup rules; `None` if there is none. `done` hears of the share of the rounds that are over.
-pub(crate) fn evaluate(
+/// Evaluates a table under some lookup rules. `done` hears of the share of the rounds that are over.
+pub(super) fn evaluate(
     state: &State,
-    kernel_type: &str,
+    sliced: &Sliced,
     semantics: ReaderSemantics,
     done: &(dyn Fn(f64) + Sync),
-) -> Result<Option<Evaluation>, Miss> {
-    let Some(sliced) = super::sliced(state, kernel_type)? else { return Ok(None) };
-    let mut evaluation = Evaluation { semantics, ..described(&sliced) };
-    let slot = state.slot(kernel_type);
-    if let (Some(slot), false) = (slot, state.registry.is_collective(kernel_type))
+) -> Result<Evaluation, Miss> {
+    let mut evaluation = Evaluation { semantics, ..described(sliced) };
+    let slot = state.slot(&sliced.kernel_type);
+    if let (Some(slot), false) = (slot, state.registry.is_collective(&sliced.kernel_type))
         && let Some(table) = state.rows(Some(slot))?
     {
         let judge = Judge { state, slot, table, semantics };
@@ -33,7 +32,7 @@ pub(crate) fn evaluate(
     } else {
         evaluation.not_asked = evaluation.rows - evaluation.passed_over;
     }
-    Ok(Some(evaluation))
+    Ok(evaluation)
 }
 
 struct Judge<'d> {

@@ -145,9 +145,10 @@ pub(crate) fn as_shapes(context: &Context<'_>, name: &str) -> Option<Operands<'s
 pub(crate) fn fields_of(context: &Context<'_>) -> Result<Fields, &'static str> {
     let call = AttentionCall::of(context)?;
     let last_but_one = |key: &Tensor| key.shape.len().checked_sub(2).map(|at| key.shape[at]);
-    let (sparse_mode, kv_heads) = match context.rules.attention_one_view {
-        true => call.of_layout(),
-        false => (CAUSAL_SPARSE_MODE, call.key.and_then(last_but_one)),
+    let (sparse_mode, kv_heads) = if context.rules.attention_one_view {
+        call.of_layout()
+    } else {
+        (CAUSAL_SPARSE_MODE, call.key.and_then(last_but_one))
     };
     Ok(Fields {
         query: Some(call.normalised),

@@ -22,13 +22,14 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             let options = decompose::Options::of(entry);
             let requires =
                 options.map("visible_kernel_regime").is_some_and(|regime| regime.flag("requires_sequence_parallel"));
-            match requires && !context.query.sequence_parallel {
-                true => Err(crate::reason::Reason::about(
+            if requires && !context.query.sequence_parallel {
+                Err(crate::reason::Reason::about(
                     "structural_mismatch",
                     "mlapo_quant:opaque_mla_preprocess:visible_kernel_regime_requires_sequence_parallel",
                 )
-                .into()),
-                false => Err(Miss::new("decompose_failed")),
+                .into())
+            } else {
+                Err(Miss::new("decompose_failed"))
             }
         }
         Decomposed::Parts(list) => parts::sum(context, entry, &list),
@@ -49,9 +50,10 @@ fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
     let count = inputs::input_count(entry);
     let diagnose = || {
         let name = computes.first().copied().unwrap_or_default();
-        Miss::new(match context.rules.is_newest {
-            true => inputs::diagnosis(context, name, &operands, count),
-            false => "shape_mismatch",
+        Miss::new(if context.rules.is_newest {
+            inputs::diagnosis(context, name, &operands, count)
+        } else {
+            "shape_mismatch"
         })
     };
     let found = inputs::find(context, &computes, &operands, count)?.ok_or_else(diagnose)?;

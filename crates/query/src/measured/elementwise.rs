@@ -113,10 +113,7 @@ fn has_input_types(context: &Context<'_>, row: KernelRow<'_>) -> bool {
 pub(crate) fn scale(rules: &Rules, row: KernelRow<'_>, output: &Tensor) -> Option<f64> {
     let query_type = rules.type_name(output.dtype)?;
     let row_type = row.output_types().first()?;
-    match rules.is_type(output.dtype, row_type) {
-        true => Some(1.0),
-        false => Some(bytes(query_type)? / bytes(row_type)?),
-    }
+    if rules.is_type(output.dtype, row_type) { Some(1.0) } else { Some(bytes(query_type)? / bytes(row_type)?) }
 }
 
 fn bytes(profiler_type: &str) -> Option<f64> {

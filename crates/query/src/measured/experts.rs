@@ -88,10 +88,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     };
     let rule = if is_projected && found.rule == "identity" { "projected_full_shape" } else { found.rule };
     let answer = of_row(&found, 1.0, rule);
-    match context.rules.is_newest {
-        true => with_embedded(context, entry, answer, shapes_of(&operands)),
-        false => Ok(answer),
-    }
+    if context.rules.is_newest { with_embedded(context, entry, answer, shapes_of(&operands)) } else { Ok(answer) }
 }
 
 /// The shapes that a kernel is looked up with.

@@ -13,15 +13,8 @@ const TOKENS: std::ops::RangeInclusive<i64> = 1..=1024;
 const TENSORS: usize = 22;
 const RESULTS: usize = 5;
 
-/// The columns without which a table says nothing.
-const NEEDED: [Column; 14] = [
-    Column::NumTokens,
-    Column::HiddenSize,
-    Column::LocalNumHeads,
-    Column::QLoraRank,
-    Column::KvLoraRank,
-    Column::QkNopeHeadDim,
-    Column::QkRopeHeadDim,
+/// The columns without which a table says nothing, beside [`Column::LATENT_SIZES`].
+const NEEDED: [Column; 7] = [
     Column::BlockSize,
     Column::CacheMode,
     Column::QuantMode,
@@ -44,7 +37,7 @@ pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Re
         return Err(miss());
     }
     let table = context.table(name).map_err(|miss| miss.reason)?.ok_or(Reason::new("csv_not_found"))?;
-    if NEEDED.iter().any(|column| !table.has(*column)) {
+    if Column::LATENT_SIZES.iter().chain(&NEEDED).any(|column| !table.has(*column)) {
         return Err(miss());
     }
     let rows: Vec<(i64, KernelRow<'_>)> = table.iter().filter_map(|row| Some((fitting(part, row)?, row))).collect();

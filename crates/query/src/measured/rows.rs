@@ -23,16 +23,20 @@ pub(crate) fn of_row(found: &Found<'_>, confidence: f64, rule: &'static str) -> 
     Answer {
         duration_us: found.duration_us,
         confidence: confidence * share * if found.is_of_other_type { OTHER_TYPE_CONFIDENCE } else { 1.0 },
-        source: match found.share < 1.0 {
-            true => Source::Padded,
-            false if is_calibrated => Source::Interpolated,
-            false => Source::Measured,
+        source: if found.share < 1.0 {
+            Source::Padded
+        } else if is_calibrated {
+            Source::Interpolated
+        } else {
+            Source::Measured
         },
         kernels: SmallVec::from_buf([found.row.table().kernel_type.clone()]),
-        rule: Some(match found.is_of_other_type {
-            true => OTHER_TYPE,
-            false if is_calibrated => CALIBRATED,
-            false => rule,
+        rule: Some(if found.is_of_other_type {
+            OTHER_TYPE
+        } else if is_calibrated {
+            CALIBRATED
+        } else {
+            rule
         }),
         rows: SmallVec::from_buf([found.row.reference()]),
         share: found.share,

@@ -73,6 +73,19 @@ columns! {
     DurationSource = "Duration Source",
 }
 
+impl Column {
+    /// The sizes of the kernel that prepares latent attention.
+    pub(crate) const LATENT_SIZES: [Column; 7] = [
+        Column::NumTokens,
+        Column::HiddenSize,
+        Column::LocalNumHeads,
+        Column::QLoraRank,
+        Column::KvLoraRank,
+        Column::QkNopeHeadDim,
+        Column::QkRopeHeadDim,
+    ];
+}
+
 /// The texts of the columns that a table has. Equal texts are kept once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextColumns {

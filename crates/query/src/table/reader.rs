@@ -6,10 +6,7 @@ use super::pool::{ListAt, ShapePool, Shapes, slots};
 use super::{Content, KernelRows, Record, Texts};
 use crate::shapes::{is_fractal, restored};
 use perfdb_pycompat::text::trim;
-use perfdb_store::columns::{
-    COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_FORMATS, OUTPUT_SHAPES,
-    OUTPUT_TYPES, PROFILED_DURATION,
-};
+use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION, TENSORS, joined};
 use perfdb_store::duration::is_valid;
 use perfdb_store::registry::TableType;
 use perfdb_store::table::{Scan, ScannedRow};
@@ -19,24 +16,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Columns of every table, in the order in which the code below counts them; [`Column::NAMES`] follow.
-const FIXED: [&str; 16] = [
-    INPUT_SHAPES,
-    INPUT_TYPES,
-    INPUT_FORMATS,
-    OUTPUT_SHAPES,
-    OUTPUT_TYPES,
-    OUTPUT_FORMATS,
-    MEASURED_DURATION,
-    PROFILED_DURATION,
-    COMMUNICATION_DURATION,
-    columns::PROFILED[1],
-    "Median Duration(us)",
-    "Accelerator Core",
-    "Profiling Average aicore_time(us)",
-    "Profiling Average aiv_time(us)",
-    columns::PROFILED[2],
-    "Std Duration(us)",
-];
+const FIXED: [&str; 16] = joined(&[
+    &TENSORS,
+    &[
+        MEASURED_DURATION,
+        PROFILED_DURATION,
+        COMMUNICATION_DURATION,
+        columns::PROFILED[1],
+        "Median Duration(us)",
+        "Accelerator Core",
+        "Profiling Average aicore_time(us)",
+        "Profiling Average aiv_time(us)",
+        columns::PROFILED[2],
+        "Std Duration(us)",
+    ],
+]);
 const INPUTS: usize = 0;
 const OUTPUTS: usize = 3;
 /// Types and formats of inputs, then of outputs.
@@ -227,10 +221,7 @@ impl<'p> RowReader<'p> {
         let cells = TEXTS.map(|column| Box::<[u8]>::from(row.bytes(column)));
         let known = self.texts.get(&cells).copied();
         let at = known.unwrap_or_else(|| {
-            let list = |column: usize| match self.has[column] {
-                true => texts(&row.slot_cell(column)),
-                false => Box::default(),
-            };
+            let list = |column: usize| if self.has[column] { texts(&row.slot_cell(column)) } else { Box::default() };
             let [input_types, input_formats, output_types, output_formats] = TEXTS.map(list);
             let has_fractal = input_formats.iter().any(|format| is_fractal(format));
             self.content.texts.push(Texts { input_types, input_formats, output_types, output_formats, has_fractal });
@@ -256,10 +247,7 @@ impl<'p> RowReader<'p> {
 
 /// The slots of a cell of types or formats; one that is empty has the word for it.
 fn texts(cell: &str) -> Box<[Box<str>]> {
-    match is_empty_cell(cell) {
-        true => [Box::from("nan")].into(),
-        false => slots(cell).map(Box::from).collect(),
-    }
+    if is_empty_cell(cell) { [Box::from("nan")].into() } else { slots(cell).map(Box::from).collect() }
 }
 
 /// The inputs with those in the fractal format as matrices; `None` if none is in it.

@@ -173,7 +173,6 @@ impl<'t> KernelRow<'t> {
         RowRef { path: self.table.path.clone(), line: self.record().line }
     }
 
-    /// The table.
     pub(crate) fn table(self) -> &'t KernelRows {
         self.table
     }

@@ -28,9 +28,10 @@ pub(super) fn call(text: &str) -> Result<Arguments<String>> {
     };
     parser.blanks();
     if !parser.takes("kwargs:") {
-        return match parser.rest().is_empty() {
-            true => Ok((arguments, Vec::new())),
-            false => parser.fail("text behind the arguments"),
+        return if parser.rest().is_empty() {
+            Ok((arguments, Vec::new()))
+        } else {
+            parser.fail("text behind the arguments")
         };
     }
     let keywords = parser.dictionary()?;

@@ -236,9 +236,10 @@ fn cells<T: DataType>(
             break;
         }
         let mut found = found.into_iter();
-        match is_optional {
-            true => all.extend(present.iter().map(|level| if *level > 0 { found.next() } else { None })),
-            false => all.extend(found.map(Some)),
+        if is_optional {
+            all.extend(present.iter().map(|level| if *level > 0 { found.next() } else { None }))
+        } else {
+            all.extend(found.map(Some))
         }
     }
     Ok(all)

@@ -4,15 +4,14 @@ use super::record::{FILLED, Key, Payload, for_each_line, read};
 use super::row::key;
 use crate::columns::INPUT_SHAPES;
 use crate::error::{CsvFault, Error};
+use crate::profile::opened;
 use crate::table::{LineEnd, ReadOptions, Table, Written};
 use indexmap::IndexMap;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::parent_of;
 use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::source::Source;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -201,11 +200,7 @@ fn read_table(path: &Path) -> Result<Table, Error> {
 
 fn records(path: &Path) -> Result<HashMap<Key, Payloads>, Error> {
     let failed = |source| Error::io(path, source);
-    let file = File::open(path).map_err(failed)?;
-    let source = Source::from_reader(path, file).map_err(|error| match error {
-        perfdb_trace::Error::Io { source, .. } => failed(source),
-        _ => Error::csv(path, CsvFault::LfsPointer),
-    })?;
+    let source = opened(path)?;
     let mut records: HashMap<Key, Payloads> = HashMap::new();
     let mut first = true;
     let result = for_each_line(BufReader::with_capacity(1 << 16, source.into_reader()), |number, line| {

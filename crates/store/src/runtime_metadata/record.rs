@@ -1,5 +1,6 @@
 //! One record of the JSON lines.
 
+use crate::columns::{self, RUNTIME_LENGTHS, RUNTIME_SETTINGS, RUNTIME_VALID_BLOCKS};
 use num_bigint::BigInt;
 use perfdb_pycompat::format::fixed;
 use perfdb_pycompat::value::Value;
@@ -22,19 +23,7 @@ pub(super) struct Key {
 }
 
 /// The columns that a record fills, in the order in which missing ones are appended.
-pub(super) const FILLED: [&str; 11] = [
-    "Runtime actual_seq_lengths_shape",
-    "Runtime actual_seq_lengths_values",
-    "Runtime actual_seq_lengths_kv_shape",
-    "Runtime actual_seq_lengths_kv_values",
-    "Runtime avg_seq_len",
-    "Runtime block_table_valid_blocks",
-    "Runtime num_heads",
-    "Runtime num_key_value_heads",
-    "Runtime sparse_mode",
-    "Runtime input_layout",
-    "Runtime block_size",
-];
+pub(super) const FILLED: [&str; 11] = columns::joined(&[&RUNTIME_LENGTHS, &[RUNTIME_VALID_BLOCKS], &RUNTIME_SETTINGS]);
 
 /// The texts for [`FILLED`].
 pub(super) type Payload = [String; FILLED.len()];

@@ -45,7 +45,6 @@ impl SignatureColumns {
 pub(crate) struct CellTexts<'t>([Cow<'t, str>; 6]);
 
 impl CellTexts<'_> {
-    /// The cells.
     pub(crate) fn cells(&self) -> Cells<'_> {
         let [input_shapes, input_types, input_formats, output_shapes, output_types, ep_size] = &self.0;
         Cells { input_shapes, input_types, input_formats, output_shapes, output_types, ep_size }

@@ -113,9 +113,10 @@ pub(crate) fn unused_and_missing(rules: &RuleFile, standard: &Standard) -> (Vec<
             Some(Pattern::Generator(_)) => axis == TOKENS,
             None => false,
         };
-        match exists {
-            true => used.extend(grid.map(|grid| standard.resolved(grid).to_owned())),
-            false => unused.push(format!("template_axes.{template}.{axis}")),
+        if exists {
+            used.extend(grid.map(|grid| standard.resolved(grid).to_owned()))
+        } else {
+            unused.push(format!("template_axes.{template}.{axis}"))
         }
     }
     unused.extend(

@@ -34,7 +34,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::EndMissing => "end-missing",

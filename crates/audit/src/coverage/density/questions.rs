@@ -20,7 +20,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Class::Exact => "exact",
@@ -34,7 +33,6 @@ impl Class {
 /// A call and by what it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The workload.
     pub workload: String,
     /// The operator or the kernel type.
     pub name: String,
@@ -46,7 +44,6 @@ pub struct Judged {
     pub class: Class,
     /// The rule of a compatible row.
     pub rule: Option<&'static str>,
-    /// The rows.
     pub rows: Vec<RowRef>,
 }
 

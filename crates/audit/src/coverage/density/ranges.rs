@@ -10,7 +10,6 @@ use std::path::Path;
 pub struct Declaration {
     /// The kernel type.
     pub kernel: String,
-    /// The axis.
     pub axis: String,
     /// Which buckets: values, or ranges of values, of other axes, and texts of columns.
     pub wanted: IndexMap<String, Wanted>,
@@ -23,7 +22,6 @@ pub struct Declaration {
 pub enum Wanted {
     /// A value in this range.
     Value([i64; 2]),
-    /// This text.
     Text(String),
 }
 

@@ -23,9 +23,12 @@ pub(super) fn repair(table: &Judgeable<'_>, bucket: &Bucket, value: i64) -> Opti
     let Kernel::Template { template, .. } = &table.kernel else { return None };
     let names = table.kernel.axes();
     let axis = names.get(bucket.axis)?;
-    let of = |name: &str| match name == *axis {
-        true => Some(i128::from(value)),
-        false => bucket.key.axes.iter().find(|(own, _)| own == name).map(|(_, value)| i128::from(*value)),
+    let of = |name: &str| {
+        if name == *axis {
+            Some(i128::from(value))
+        } else {
+            bucket.key.axes.iter().find(|(own, _)| own == name).map(|(_, value)| i128::from(*value))
+        }
     };
     let values: Vec<i128> = names.iter().map(|name| of(name)).collect::<Option<_>>()?;
     let (inputs, outputs) = template.shapes_of(&values)?;

@@ -3,7 +3,8 @@
 use super::axes::{Kernel, MESSAGE_BYTES, TOKENS};
 use crate::coverage::Error;
 use perfdb_store::columns::{
-    DURATIONS, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_SHAPES, OUTPUT_TYPES,
+    DURATIONS, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_SHAPES, OUTPUT_TYPES, RUNTIME_BLOCK_TABLE,
+    RUNTIME_LENGTHS, RUNTIME_OPERATOR_SHAPES, RUNTIME_SOURCE, RUNTIME_VALID_BLOCKS, joined,
 };
 use perfdb_store::duration::{is_valid, number};
 use perfdb_store::slots::{dimensions, normal_shape, split};
@@ -32,17 +33,11 @@ pub(crate) struct PlacedTable {
 }
 
 /// Runtime columns whose cells go with the axes of attention, or say where a row is from.
-const OF_LENGTHS: [&str; 9] = [
-    "Runtime source_profile",
-    "Runtime actual_seq_lengths_shape",
-    "Runtime actual_seq_lengths_values",
-    "Runtime actual_seq_lengths_kv_shape",
-    "Runtime actual_seq_lengths_kv_values",
-    "Runtime avg_seq_len",
-    "Runtime block_table_shape",
-    "Runtime block_table_valid_blocks",
-    "Runtime operator_input_shapes_raw",
-];
+const OF_LENGTHS: [&str; 9] = joined(&[
+    &[RUNTIME_SOURCE],
+    &RUNTIME_LENGTHS,
+    &[RUNTIME_BLOCK_TABLE, RUNTIME_VALID_BLOCKS, RUNTIME_OPERATOR_SHAPES],
+]);
 
 /// Reads a table.
 pub(crate) fn read(path: &Path, kernel: &Kernel<'_>) -> Result<PlacedTable, Error> {

@@ -26,7 +26,6 @@ enum Axis {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}{reason}", path.display(), if key.is_empty() { String::new() } else { format!("{key}: ") })]
 pub struct Malformed {
-    /// The file.
     pub path: PathBuf,
     /// The path of the key, `grids.M_GRID.segments[2].min`; empty for the file as a whole.
     pub key: String,
@@ -287,9 +286,10 @@ fn limit(fields: &Map, key: &str) -> Result<Option<Limit>> {
                 other => return problem(below(key, "max_ratio"), format!("must be a number, not {}", other.kind())),
             };
             let thousandths = (ratio * 1000.0).round();
-            match thousandths > 1000.0 && thousandths < 1e15 && (thousandths - ratio * 1000.0).abs() < 1e-6 {
-                true => Ok(Some(Limit::Ratio(thousandths as i64))),
-                false => problem(below(key, "max_ratio"), "must be above 1, with at most three decimals"),
+            if thousandths > 1000.0 && thousandths < 1e15 && (thousandths - ratio * 1000.0).abs() < 1e-6 {
+                Ok(Some(Limit::Ratio(thousandths as i64)))
+            } else {
+                problem(below(key, "max_ratio"), "must be above 1, with at most three decimals")
             }
         }
         (None, None) => Ok(None),

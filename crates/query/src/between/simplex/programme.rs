@@ -170,10 +170,8 @@ impl Programme {
             if cost >= least || self.is_basic(place) {
                 continue;
             }
-            let is_cheaper = match is_sphere {
-                true => self.side(place, costs, multipliers) == Side::Inside,
-                false => cost < -1e-13 * size,
-            };
+            let is_cheaper =
+                if is_sphere { self.side(place, costs, multipliers) == Side::Inside } else { cost < -1e-13 * size };
             if is_cheaper {
                 best = Some((place, cost));
                 if !is_greedy {

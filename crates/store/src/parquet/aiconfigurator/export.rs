@@ -103,7 +103,7 @@ impl Place {
 /// A table of a database, and what it is there.
 struct Own {
     name: String,
-    path: PathBuf,
+    table: Table,
     kind: TableType,
     way: Way,
 }
@@ -147,24 +147,24 @@ pub fn export(
             let kind = registry.table(&name);
             match way(&name, &kind, &table, &place) {
                 Some((operator, way)) => {
-                    operators.entry(operator).or_default().push(Own { name, path: path.clone(), kind, way });
+                    operators.entry(operator).or_default().push(Own { name, table, kind, way });
                 }
                 None => *exported.left_out.entry(name).or_default() += table.row_count(),
             }
         }
         let mut written: BTreeMap<PathBuf, Vec<(String, bool)>> = BTreeMap::new();
-        for (operator, tables) in &operators {
+        for (operator, tables) in operators {
             let is_whole = tables.iter().all(|own| matches!(own.way, Way::Theirs(_)));
-            let content = joined(operator, tables, &place, &mut exported)?;
+            let content = joined(&operator, tables, &place, &mut exported)?;
             if content.row_count() == 0 {
                 continue;
             }
-            let folder = place.folder(operator);
+            let folder = place.folder(&operator);
             let path = target.join(&folder).join(format!("{operator}_perf.parquet"));
             exported.tables += 1;
             exported.rows += content.row_count();
             add(&mut files, &path, &content)?;
-            written.entry(folder).or_default().push((operator.clone(), is_whole));
+            written.entry(folder).or_default().push((operator, is_whole));
         }
         exported.databases += usize::from(!written.is_empty());
         for (folder, operators) in written {
@@ -191,17 +191,16 @@ fn way(name: &str, kind: &TableType, table: &Table, place: &Place) -> Option<(St
 }
 
 /// The rows of all tables of an operator.
-fn joined(operator: &str, tables: &[Own], place: &Place, exported: &mut Exported) -> Result<SourceTable, Error> {
+fn joined(operator: &str, tables: Vec<Own>, place: &Place, exported: &mut Exported) -> Result<SourceTable, Error> {
     let mut all = SourceTable::default();
-    for Own { name, path, kind, way } in tables {
-        let table = Table::read(path, &ReadOptions::database())?;
-        let (rows, half) = match way {
+    for Own { name, table, kind, way } in tables {
+        let (rows, half) = match &way {
             Way::Theirs(theirs) => (theirs.rows(&table)?, theirs.half.as_ref()),
-            Way::Made(made) => (made.rows(operator, kind, &table, place), None),
+            Way::Made(made) => (made.rows(operator, &kind, &table, place), None),
         };
         let missing = table.row_count() - rows.row_count();
         if missing > 0 {
-            *exported.left_out.entry(name.clone()).or_default() += missing;
+            *exported.left_out.entry(name).or_default() += missing;
         }
         match half {
             Some(half) => all.add_half(&rows, half),

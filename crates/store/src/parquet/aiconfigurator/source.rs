@@ -186,7 +186,6 @@ impl SourceTable {
         integer.parse().map_err(|_| self.unfit(column, row, text, "no size"))
     }
 
-    /// A number.
     pub(super) fn number(&self, column: &str, row: usize) -> Result<f64, Error> {
         let text = self.text(column, row)?;
         text.parse().map_err(|_| self.unfit(column, row, text, "no number"))

@@ -81,11 +81,10 @@ fn check_values(values: &[u8], encoding: Encoding, count: u64, value_bytes: usiz
     let (bits, runs) = match (encoding, values.split_first()) {
         (Encoding::BYTE_STREAM_SPLIT, _) => {
             let held = values.len().checked_div(value_bytes).unwrap_or_default();
-            return match held as u64 >= count {
-                true => Ok(()),
-                false => {
-                    Err(damaged("it holds fewer values than rows, which is not read in the encoding BYTE_STREAM_SPLIT"))
-                }
+            return if held as u64 >= count {
+                Ok(())
+            } else {
+                Err(damaged("it holds fewer values than rows, which is not read in the encoding BYTE_STREAM_SPLIT"))
             };
         }
         (Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY, Some((bits, runs))) => (*bits, runs),
@@ -97,10 +96,7 @@ fn check_values(values: &[u8], encoding: Encoding, count: u64, value_bytes: usiz
 }
 
 fn check_lengths(runs: &[u8], bits: u8, count: u64) -> Result<()> {
-    match have_lengths(runs, bits, count) {
-        true => Ok(()),
-        false => Err(damaged("the length of a run is no number")),
-    }
+    if have_lengths(runs, bits, count) { Ok(()) } else { Err(damaged("the length of a run is no number")) }
 }
 
 /// Checks that texts fill a page behind its levels. The decoder reads as many as the levels ask for and not whether they are there, so each
