@@ -81,10 +81,7 @@ pub(crate) fn check_regressions(gate: &mut Gate, regressions: &[Regression], lim
     let limit = percent(limit_pct);
     for regression in regressions {
         let line = regression_line(regression);
-        match regression.is_noise() {
-            true => print_note(&format!("{line} (limit {limit})")),
-            false => gate.exceeded(line, &limit),
-        }
+        if regression.is_noise() { print_note(&format!("{line} (limit {limit})")) } else { gate.exceeded(line, &limit) }
     }
 }
 
@@ -108,7 +105,6 @@ fn regression_line(regression: &Regression) -> String {
 pub struct GivenNumber {
     /// As given.
     pub text: String,
-    /// Its value.
     pub value: f64,
 }
 

@@ -1,10 +1,12 @@
 //! The options that every tool of the database has: where it is, and how long to wait for its lock.
 
 use crate::shards::is_recorded;
+use crate::terminal::TerminalArguments;
 use crate::{Failure, print_line, warn};
 use clap::Args;
 use perfdb_files::lock::{LockOptions, Notice};
 use perfdb_files::paths::normalised;
+use perfdb_report::layout::Layout;
 use perfdb_store::Error;
 use perfdb_store::directory::{DEVICES, Device, Home, data_root, tables_in, version_directory};
 use perfdb_store::version::{Machine, VersionArguments, VersionText};
@@ -38,6 +40,28 @@ pub struct DatabaseArguments {
     /// CANN version [default: what is installed]
     #[arg(long, value_name = "VERSION", value_parser = VersionText::parse)]
     pub cann_version: Option<VersionText>,
+}
+
+/// A database that is checked, and how lines about it are laid out.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CheckedDatabase {
+    #[command(flatten)]
+    terminal: TerminalArguments,
+
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+impl CheckedDatabase {
+    /// The directory, as it is printed.
+    pub(crate) fn directory(&self) -> Result<PathBuf, Failure> {
+        self.database.directory(None)
+    }
+
+    /// How a text on stdout is laid out.
+    pub(crate) fn layout(&self) -> Layout {
+        self.terminal.layout()
+    }
 }
 
 impl DatabaseArguments {

@@ -19,18 +19,20 @@ pub(crate) fn refuse_other(directory: &Path) -> Result<(), Failure> {
     {
         return Err(Failure::lines(vec![format!("{}: {error}", shown(directory))]));
     }
-    match directory.is_dir() && !is_database(directory) {
-        true => Err(refusal(directory, "neither a table (*.csv) nor op_mapping.yaml is in it")),
-        false => Ok(()),
+    if directory.is_dir() && !is_database(directory) {
+        Err(refusal(directory, "neither a table (*.csv) nor op_mapping.yaml is in it"))
+    } else {
+        Ok(())
     }
 }
 
 /// Refuses a folder without tables, of which nothing can be compared or copied.
 pub(crate) fn refuse_without_tables(directory: &Path) -> Result<(), Failure> {
     refuse_other(directory)?;
-    match directory.is_dir() && tables_in(directory).is_ok_and(|tables| tables.is_empty()) {
-        true => Err(refusal(directory, "no table (*.csv) is in it")),
-        false => Ok(()),
+    if directory.is_dir() && tables_in(directory).is_ok_and(|tables| tables.is_empty()) {
+        Err(refusal(directory, "no table (*.csv) is in it"))
+    } else {
+        Ok(())
     }
 }
 

@@ -163,9 +163,10 @@ pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
     if let Some((a, b)) = pairs.into_iter().find(|&(a, b)| is_other(a, b) && is_other(b, a)) {
         let (a, b) = (&given[a], &given[b]);
         let names = positional::inputs(tool).len() == 2;
-        let right = match names {
-            true => format!("{tool} {} {}", shown(&b.path), shown(&a.path)),
-            false => format!("{} {} {} {}", a.name, shown(&b.path), b.name, shown(&a.path)),
+        let right = if names {
+            format!("{tool} {} {}", shown(&b.path), shown(&a.path))
+        } else {
+            format!("{} {} {} {}", a.name, shown(&b.path), b.name, shown(&a.path))
         };
         return vec![Mistake { path: a.path.clone(), text: format!("the two inputs are swapped: {right}") }];
     }

@@ -1,12 +1,13 @@
 //! `--json FILE`: a summary for programs.
 
 use crate::Failure;
+use clap::Args;
 use perfdb_files::escape::shown;
 use perfdb_files::paths::normalised;
 use perfdb_files::paths::parent_of;
 use perfdb_files::replace::{Parents, Staged, commit};
 use serde::Serialize;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,29 @@ impl<T: Serialize> Versioned<T> {
     /// The first version of a format.
     pub fn first(summary: T) -> Versioned<T> {
         Versioned { format_version: 1, summary }
+    }
+}
+
+/// The files of a report, an option for each form.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResultFiles {
+    /// Write the whole report as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<OsString>,
+
+    /// Write its rows as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<OsString>,
+
+    /// Write it as one HTML page with charts to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<OsString>,
+}
+
+impl ResultFiles {
+    /// Those that were asked for.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        [&self.json, &self.csv, &self.html].into_iter().flatten().map(Path::new)
     }
 }
 

@@ -39,9 +39,10 @@ pub(crate) fn refuse_database<'d>(
     let above: Vec<_> = real.ancestors().map(identity).collect();
     let is_above = |database: &Path| identity(database).is_some_and(|database| above.contains(&Some(database)));
     let Some(database) = databases.into_iter().find(|database| is_above(database)) else { return Ok(()) };
-    let what = match above.first() == Some(&identity(database)) {
-        true => "is a database".to_owned(),
-        false => format!("lies in {}, a database", one_line(&database.display().to_string())),
+    let what = if above.first() == Some(&identity(database)) {
+        "is a database".to_owned()
+    } else {
+        format!("lies in {}, a database", one_line(&database.display().to_string()))
     };
     let folder = one_line(&folder.display().to_string());
     Err(Failure::lines(vec![format!("{folder}: {what} that this run reads; give {option} another folder")]))

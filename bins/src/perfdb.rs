@@ -239,10 +239,7 @@ fn command_with_tools() -> clap::Command {
         let mut group = clap::Command::new(door.name).about(door.about);
         for (command, tool) in door.available() {
             let known = (tool.command)().name(command.name).about(command.summary(tool));
-            match door.is_command() {
-                true => group = known.name(door.name),
-                false => group = group.subcommand(known),
-            }
+            if door.is_command() { group = known.name(door.name) } else { group = group.subcommand(known) }
         }
         own = own.subcommand(group);
     }

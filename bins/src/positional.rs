@@ -77,10 +77,8 @@ pub(crate) fn describe(mut command: Command) -> Command {
 /// The line of usage of a tool under the name of the program that was called.
 pub(crate) fn usage(tool: &str, program: &str) -> Option<String> {
     let inputs = inputs(tool);
-    let shown = |input: &Input| match input.is_required {
-        true => format!(" <{}>", input.name),
-        false => format!(" [{}]", input.name),
-    };
+    let shown =
+        |input: &Input| if input.is_required { format!(" <{}>", input.name) } else { format!(" [{}]", input.name) };
     (!inputs.is_empty()).then(|| format!("{program} [OPTIONS]{}", inputs.iter().map(shown).collect::<String>()))
 }
 

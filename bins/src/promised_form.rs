@@ -10,11 +10,11 @@ use std::path::Path;
 /// Refuses a file of the name `….parquet` where CSV, JSON or anything but Parquet goes into it: readers go by the name, and
 /// fail far from here. An option of the tool's original writes the file, as that does, with a warning.
 pub(crate) fn check(matches: &ArgMatches, command: &Command, original_options: &[&str]) -> Result<(), String> {
-    let hint =
-        match command.get_arguments().any(|argument| argument.get_long() == Some("parquet") && is_there(argument)) {
-            true => "--parquet does",
-            false => "choose another name",
-        };
+    let hint = if command.get_arguments().any(|argument| argument.get_long() == Some("parquet") && is_there(argument)) {
+        "--parquet does"
+    } else {
+        "choose another name"
+    };
     for argument in command.get_arguments().filter(|argument| writes_file(argument)) {
         let (id, long) = (argument.get_id().as_str(), argument.get_long().unwrap_or_default());
         let chooses_form = long == "output" && has_form(command, "parquet");

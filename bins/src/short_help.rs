@@ -74,10 +74,8 @@ pub(crate) fn shortened(command: Command) -> Command {
         None if option.is_positional() => option,
         None => option.hide(true),
     });
-    let command = match examples.is_empty() {
-        true => command,
-        false => command.before_help(format!("Examples:\n{}", examples.join("\n"))),
-    };
+    let command =
+        if examples.is_empty() { command } else { command.before_help(format!("Examples:\n{}", examples.join("\n"))) };
     command
         .help_template(TEMPLATE)
         .after_help(format!("General options:\n  -q less, -v more on stderr; -V version; --help: all {all} options"))

@@ -84,10 +84,7 @@ fn print_errors(lines: &[String], mistakes: &[Mistake]) {
 /// Usage and examples begin with what was called: the tool, `perfdb TOOL`, or a command of a group.
 fn under_name_of_program(command: Command, program: Option<&OsString>) -> Command {
     let program = program.map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-    match program.starts_with("perfdb ") {
-        true => short_help::under_name(command, &program),
-        false => command,
-    }
+    if program.starts_with("perfdb ") { short_help::under_name(command, &program) } else { command }
 }
 
 /// The heading of the options that every tool has.

@@ -43,18 +43,18 @@ impl ParquetTable {
             if let Some((_, kind)) = tables.into_iter().find(|(name, _)| name.as_bytes() == word) {
                 return Ok(ParquetTable { kind, path: std::ffi::OsStr::from_bytes(file).into() });
             }
-            match !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic) && !file.contains(&b'/') {
-                false => Ok(ParquetTable { kind: Kind::Operations, path }),
-                true => Err(format!(
+            if !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic) && !file.contains(&b'/') {
+                Err(format!(
                     "there are tables operations, kernels and layers, and no {}; a file of that name is ./{}",
                     String::from_utf8_lossy(word),
                     path.display()
-                )),
+                ))
+            } else {
+                Ok(ParquetTable { kind: Kind::Operations, path })
             }
         })
     }
 
-    /// The file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

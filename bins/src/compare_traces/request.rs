@@ -70,9 +70,10 @@ impl Request {
             (None, 1) => "two traces are needed; explain-trace (perfdb trace explain) reads one",
             (None, _) => "two traces are needed, or --before and --after, or --pairs, or --ranks",
         };
-        let contradiction = match self.list.is_none() && self.shards.is_given() && contradiction.is_empty() {
-            true => "--shard is about the pairs of --pairs",
-            false => contradiction,
+        let contradiction = if self.list.is_none() && self.shards.is_given() && contradiction.is_empty() {
+            "--shard is about the pairs of --pairs"
+        } else {
+            contradiction
         };
         if !contradiction.is_empty() {
             return Err(Failure::usage(contradiction));

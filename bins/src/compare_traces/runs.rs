@@ -108,9 +108,10 @@ fn read(
     OrderedMap::new(&mut states).run(
         || Ok(tasks.next()),
         |(), (side, path)| {
-            let runs = match is_stored(path) {
-                true => stored_runs(path),
-                false => Trace::open(path, &options).and_then(|trace| Ok(vec![Run::of(&trace, phase)?])),
+            let runs = if is_stored(path) {
+                stored_runs(path)
+            } else {
+                Trace::open(path, &options).and_then(|trace| Ok(vec![Run::of(&trace, phase)?]))
             };
             (side, runs)
         },

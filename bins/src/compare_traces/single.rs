@@ -102,10 +102,8 @@ pub(super) fn compare_one(
 /// `NAME (KERNEL): trace 2 against trace 1 was +1.0 % and is +9.0 % now, 0.412 ms more`
 fn regression_line(regression: &Regression) -> String {
     let kernel = regression.kernel.as_ref().map_or_else(String::new, |kernel| format!(" ({kernel})"));
-    let shown = |percent: f64| match percent.is_finite() {
-        true => format!("{percent:+.1} %"),
-        false => "in trace 2 only".to_owned(),
-    };
+    let shown =
+        |percent: f64| if percent.is_finite() { format!("{percent:+.1} %") } else { "in trace 2 only".to_owned() };
     let before = regression.before_pct.map_or_else(|| "not there".to_owned(), shown);
     format!(
         "{}{kernel}: trace 2 against trace 1 was {before} and is {} now, {:.3} ms more",

@@ -26,10 +26,8 @@ pub(super) fn groups() -> String {
     doors()
         .map(|door| {
             let names: Vec<&str> = door.available().map(|(command, _)| command.name).collect();
-            let text = match door.is_command() {
-                true => door.about.to_owned(),
-                false => format!("{}: {}", door.about, names.join(", ")),
-            };
+            let text =
+                if door.is_command() { door.about.to_owned() } else { format!("{}: {}", door.about, names.join(", ")) };
             let lines = wrapped(&text, WIDTH - width - 4);
             let indent = format!("\n{:1$}", "", width + 4);
             format!("  {:width$}  {}\n", door.name, lines.join(&indent))

@@ -47,9 +47,10 @@ pub(super) fn unknown_in(door: &Door, name: &str, rest: &[String]) -> Failure {
         Some(near) => format!("did you mean {}?", or(&[format!("{} {near}", door.name)], rest)),
         None => {
             let meant: Vec<String> = meant(name).into_iter().filter(|words| starts(words, door.name)).collect();
-            match meant.is_empty() {
-                true => format!("it has {}", own.join(", ")),
-                false => format!("did you mean {}?", or(&meant, rest)),
+            if meant.is_empty() {
+                format!("it has {}", own.join(", "))
+            } else {
+                format!("did you mean {}?", or(&meant, rest))
             }
         }
     };

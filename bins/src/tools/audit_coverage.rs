@@ -15,20 +15,23 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_styled, progress, run, warn};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
-use density::{DensityArguments, check_density};
+use density::{Checked, DensityArguments, check_density};
 use forecast::ForecastArguments;
 use perfdb_audit::coverage::{
     Audit, Options, Settled, Standing, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest,
 };
 use perfdb_files::escape::one_line;
-use perfdb_files::replace::{commit, refuse_inputs};
+use perfdb_files::replace::{Staged, commit, refuse_inputs};
 use perfdb_query::{Database, ReaderSemantics};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
 use perfdb_report::density::text as density_text;
+use perfdb_report::layout::Layout;
+use perfdb_report::page::Provenance;
 use perfdb_report::pages::coverage_page;
 use perfdb_report::tables;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -199,10 +202,13 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let outputs = outputs.chain(arguments.parquet.as_deref());
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
-    let json = JsonFile::open(arguments.json.as_deref())?;
-    let table = JsonFile::open(arguments.csv.as_deref())?;
-    let page = JsonFile::open(arguments.html.as_deref())?;
-    parquet.iter().try_for_each(TableFile::check)?;
+    let files = Files {
+        json: JsonFile::open(arguments.json.as_deref())?,
+        csv: JsonFile::open(arguments.csv.as_deref())?,
+        page: JsonFile::open(arguments.html.as_deref())?,
+        parquet,
+    };
+    files.parquet.iter().try_for_each(TableFile::check)?;
     let workloads = workloads(asked, &arguments.forecast)?;
     let density = check_density(&arguments.density, &directory, &workloads)?;
     if database.kernel_types().is_empty() {
@@ -230,39 +236,12 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         }
     };
     drop(reading);
-    let findings = audit.workloads.iter().flat_map(|workload| &workload.asked).map(|asked| &asked.finding);
-    let unreadable: BTreeSet<&String> = findings.filter_map(|finding| finding.unreadable.as_ref()).collect();
-    unreadable.into_iter().for_each(|reason| warn(&format!("no answers from a table: {reason}")));
-    let mut staged = Vec::new();
-    if let Some(file) = json {
-        staged.push(file.stage_text(&document(
-            &audit,
-            suggestions.as_ref(),
-            density.as_ref().map(|density| density.value.clone()),
-        )?)?);
-    }
-    if let Some(file) = table {
-        staged.push(file.stage_text(&csv(&audit))?);
-    }
-    if let Some(file) = parquet {
-        staged.push(file.stage(tables::questions(&audit))?);
-    }
-    if let Some(file) = page {
-        let workloads = asked.from_trace.iter().chain(&asked.manifest).map(|path| ("workload", Path::new(path)));
-        let read = provenance(TOOL.name, workloads.chain([("database", options.directory.as_path())]));
-        staged.push(file.stage_text(&coverage_page(&audit, suggestions.as_ref(), read).to_html()?)?);
-    }
+    warn_of_unreadable(&audit);
+    let workloads = asked.from_trace.iter().chain(&asked.manifest).map(|path| ("workload", Path::new(path)));
+    let read = || provenance(TOOL.name, workloads.chain([("database", options.directory.as_path())]));
+    let mut staged = files.stage(&audit, suggestions.as_ref(), density.as_ref().map(|density| &density.value), read)?;
     let layout = arguments.terminal.layout();
-    let show = || -> Result<(), Failure> {
-        print_styled(&text(&audit, arguments.worst, layout))?;
-        if let Some(density) = &density {
-            print_escaped(&format!(
-                "\ndensity\n{}",
-                density_text(&density.report, arguments.worst, "--worst N", layout)
-            ))?;
-        }
-        suggestions.iter().try_for_each(|suggestions| print_styled(&suggestions_text(suggestions, layout)))
-    };
+    let show = || show(&audit, density.as_ref(), suggestions.as_ref(), arguments.worst, layout);
     match (locks, &suggestions) {
         (Some(locks), Some(Suggestions { rows, .. })) => {
             let tables = append(rows)?;
@@ -286,6 +265,59 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     check_limits(&mut gate, &audit, &arguments.limits);
     let is_sparse = density.is_some_and(|density| density.has_failed);
     Ok(if is_sparse { Status::LimitPassed } else { gate.status() })
+}
+
+fn warn_of_unreadable(audit: &Audit) {
+    let findings = audit.workloads.iter().flat_map(|workload| &workload.asked).map(|asked| &asked.finding);
+    let unreadable: BTreeSet<&String> = findings.filter_map(|finding| finding.unreadable.as_ref()).collect();
+    unreadable.into_iter().for_each(|reason| warn(&format!("no answers from a table: {reason}")));
+}
+
+fn show(
+    audit: &Audit,
+    density: Option<&Checked>,
+    suggestions: Option<&Suggestions>,
+    worst: usize,
+    layout: Layout,
+) -> Result<(), Failure> {
+    print_styled(&text(audit, worst, layout))?;
+    if let Some(density) = density {
+        print_escaped(&format!("\ndensity\n{}", density_text(&density.report, worst, "--worst N", layout)))?;
+    }
+    suggestions.into_iter().try_for_each(|suggestions| print_styled(&suggestions_text(suggestions, layout)))
+}
+
+/// The files that were asked for.
+struct Files {
+    json: Option<JsonFile>,
+    csv: Option<JsonFile>,
+    page: Option<JsonFile>,
+    parquet: Option<TableFile>,
+}
+
+impl Files {
+    fn stage(
+        self,
+        audit: &Audit,
+        suggestions: Option<&Suggestions>,
+        density: Option<&Value>,
+        read: impl FnOnce() -> Provenance,
+    ) -> Result<Vec<Staged>, Failure> {
+        let mut staged = Vec::new();
+        if let Some(file) = self.json {
+            staged.push(file.stage_text(&document(audit, suggestions, density.cloned())?)?);
+        }
+        if let Some(file) = self.csv {
+            staged.push(file.stage_text(&csv(audit))?);
+        }
+        if let Some(file) = self.parquet {
+            staged.push(file.stage(tables::questions(audit))?);
+        }
+        if let Some(file) = self.page {
+            staged.push(file.stage_text(&coverage_page(audit, suggestions, read()).to_html()?)?);
+        }
+        Ok(staged)
+    }
 }
 
 fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {

@@ -1,10 +1,9 @@
 //! Lint of a database directory.
 
-use crate::database::{DatabaseArguments, files_of};
+use crate::database::{CheckedDatabase, files_of};
 use crate::database_folder::{refuse_other, warn_without_tables};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
-use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_styled, progress, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -65,10 +64,7 @@ struct Arguments {
     csv: Option<OsString>,
 
     #[command(flatten)]
-    terminal: TerminalArguments,
-
-    #[command(flatten)]
-    database: DatabaseArguments,
+    database: CheckedDatabase,
 }
 
 const EXAMPLES: &str = "\
@@ -84,7 +80,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let database = arguments.database.directory(None)?;
+    let database = arguments.database.directory()?;
     refuse_other(&database)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     let csv = JsonFile::open_beside_tables(arguments.csv.as_deref(), &database)?;
@@ -111,7 +107,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
     let shown = if arguments.all { Shown::All } else { Shown::OfKind { limit: arguments.limit, hint: "--all" } };
-    print_styled(&text(&checked, &listed, record.as_ref(), shown, arguments.terminal.layout()))?;
+    print_styled(&text(&checked, &listed, record.as_ref(), shown, arguments.database.layout()))?;
     let summary = Summary::new(&database, &checked, record.as_ref(), is_ignored);
     let mut written = Vec::new();
     if let Some(json) = json {

@@ -1,12 +1,11 @@
 //! Where a database is measured too sparsely.
 
-use crate::database::{DatabaseArguments, files_of};
+use crate::database::{CheckedDatabase, files_of};
 use crate::database_folder::refuse_without_tables;
 use crate::density::warn_of_unmet;
 use crate::json_file::JsonFile;
 use crate::measure_folder::{self, RowsToMeasure, refuse_database};
 use crate::registry::{Job, Tool};
-use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, run};
 use clap::Parser;
 use perfdb_audit::coverage::Workload;
@@ -106,10 +105,7 @@ struct Arguments {
     all: bool,
 
     #[command(flatten)]
-    terminal: TerminalArguments,
-
-    #[command(flatten)]
-    database: DatabaseArguments,
+    database: CheckedDatabase,
 }
 
 const EXAMPLES: &str = "\
@@ -128,7 +124,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let directory = arguments.database.directory(None)?;
+    let directory = arguments.database.directory()?;
     let baseline = arguments.baseline_database.as_ref().map(|path| normalised(path.as_ref()));
     let mut files: Vec<PathBuf> = [&arguments.rules, &arguments.density, &arguments.ranges, &arguments.manifest]
         .into_iter()
@@ -167,7 +163,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             staged.push(json.stage_text(&document)?);
         }
     }
-    let layout = arguments.terminal.layout();
+    let layout = arguments.database.layout();
     let shown = match (arguments.all, arguments.limit) {
         (true, _) => text(&report, usize::MAX, "--all", layout),
         (false, Some(limit)) => text(&report, limit, "--all", layout),

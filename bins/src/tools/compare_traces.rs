@@ -53,35 +53,14 @@ const OF_TWO_TRACES: [&str; 25] = [
     "label2",
 ];
 
+/// Those of them that are about runs before and after a change likewise.
+const ALSO_OF_RUNS: [&str; 6] = ["unwindowed", "phase", "run_variation", "parquet", "html", "baseline"];
+
 /// Options that are about two traces, or about ranks, and not about runs before and after a change.
-const NOT_OF_RUNS: [&str; 26] = [
-    "traces",
-    "ranks",
-    "ranks1",
-    "pairs",
-    "shapes",
-    "devices",
-    "capture1",
-    "capture2",
-    "layers",
-    "explain",
-    "no_confidence",
-    "aligned",
-    "full",
-    "fusion",
-    "threshold_ms",
-    "events",
-    "trace_out",
-    "fail_regression",
-    "max_stacks",
-    "compat",
-    "sections",
-    "no_kernels",
-    "kernels",
-    "stack_traces",
-    "label1",
-    "label2",
-];
+fn not_of_runs() -> impl Iterator<Item = &'static str> {
+    let of_two_traces = OF_TWO_TRACES.into_iter().filter(|option| !ALSO_OF_RUNS.contains(option));
+    ["traces", "ranks", "ranks1", "fail_regression", "kernels"].into_iter().chain(of_two_traces)
+}
 
 /// Compare two GPU traces of the same workload: where does one platform lose time against the other?
 ///
@@ -117,11 +96,11 @@ struct Arguments {
     traces: Vec<PathBuf>,
 
     /// Runs before a change: traces, folders of them, or JSON of an earlier comparison; three or more are best
-    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with_all = NOT_OF_RUNS)]
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with_all = not_of_runs())]
     before: Vec<PathBuf>,
 
     /// Runs after the change
-    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., group = "judged", conflicts_with_all = NOT_OF_RUNS)]
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., group = "judged", conflicts_with_all = not_of_runs())]
     after: Vec<PathBuf>,
 
     /// With --after: exit with 3 if the runs are slower by more than this for certain: the lower end of the interval

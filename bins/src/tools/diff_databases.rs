@@ -3,7 +3,7 @@
 use crate::database::description_of;
 use crate::database_folder::refuse_without_tables;
 use crate::gate::{Gate, percent};
-use crate::json_file::JsonFile;
+use crate::json_file::{JsonFile, ResultFiles};
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
@@ -73,17 +73,8 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, requires = "fail_slower", help_heading = "Limits")]
     min_rows: usize,
 
-    /// Write figures, and rows that are not the same, as JSON to FILE
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
-
-    /// Write one line for each case as CSV to FILE
-    #[arg(long, value_name = "FILE")]
-    csv: Option<OsString>,
-
-    /// Also write one HTML page with charts and the rows that changed most
-    #[arg(long, value_name = "FILE")]
-    html: Option<OsString>,
+    #[command(flatten)]
+    files: ResultFiles,
 
     /// Write one row for each case as a Parquet table to FILE
     #[arg(long, value_name = "FILE")]
@@ -169,19 +160,18 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         inputs.extend(place.tables().map(|(_, path)| path.to_owned()));
         inputs.extend(description_of(&place.directory));
     }
-    let outputs =
-        [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet].into_iter().flatten().map(Path::new);
+    let outputs = arguments.files.paths().chain(arguments.parquet.as_deref().map(Path::new));
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
     let cases = TableFile::asked(TOOL.name, arguments.parquet.as_deref().map(Path::new))?;
     let cases = cases.map(|file| file.begin(&schema("cases", &case_columns()))).transpose()?;
     let mut documents = Documents {
-        json: JsonFile::open(arguments.json.as_deref())?,
-        csv: JsonFile::open(arguments.csv.as_deref())?,
+        json: JsonFile::open(arguments.files.json.as_deref())?,
+        csv: JsonFile::open(arguments.files.csv.as_deref())?,
         cases,
         tables: 0,
     };
-    let page = JsonFile::open(arguments.html.as_deref())?;
+    let page = JsonFile::open(arguments.files.html.as_deref())?;
     let workloads = workloads(&arguments)?;
     if let Some(json) = &mut documents.json {
         json.append(&opening(&a, &b))?;

@@ -1,11 +1,10 @@
 //! What the predictions of a database are worth.
 
-use crate::database::{DatabaseArguments, files_of};
+use crate::database::{CheckedDatabase, files_of};
 use crate::database_folder::{refuse_other, refuse_without_tables};
-use crate::json_file::JsonFile;
+use crate::json_file::{JsonFile, ResultFiles};
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
-use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -19,7 +18,7 @@ use perfdb_store::near_name::nearest;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -53,23 +52,11 @@ struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// Write all figures as JSON to FILE
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
-
-    /// Write the figures as CSV to FILE, a line for what was left out of each table
-    #[arg(long, value_name = "FILE")]
-    csv: Option<OsString>,
-
-    /// Also write one HTML page with charts and all rows
-    #[arg(long, value_name = "FILE")]
-    html: Option<OsString>,
+    #[command(flatten)]
+    files: ResultFiles,
 
     #[command(flatten)]
-    terminal: TerminalArguments,
-
-    #[command(flatten)]
-    database: DatabaseArguments,
+    database: CheckedDatabase,
 }
 
 const EXAMPLES: &str = "\
@@ -88,16 +75,15 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
-    let directory = arguments.database.directory(None)?;
+    let directory = arguments.database.directory()?;
     refuse_other(&directory)?;
     let database = Database::open(&directory)?;
     let inputs = files_of(&directory)?;
-    let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
-    refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
+    refuse_inputs(arguments.files.paths(), inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
-    let json = JsonFile::open(arguments.json.as_deref())?;
-    let csv = JsonFile::open_beside_tables(arguments.csv.as_deref(), &directory)?;
-    let html = JsonFile::open(arguments.html.as_deref())?;
+    let json = JsonFile::open(arguments.files.json.as_deref())?;
+    let csv = JsonFile::open_beside_tables(arguments.files.csv.as_deref(), &directory)?;
+    let html = JsonFile::open(arguments.files.html.as_deref())?;
     let known = database.kernel_types();
     if let Some(unknown) = arguments.kernel.iter().find(|name| !known.iter().any(|known| **known == ***name)) {
         let near = nearest(unknown, known.iter().map(|name| &**name), str::to_lowercase);
@@ -152,7 +138,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         written.push(file.stage_text(&evaluation_page(&evaluations, read).to_html()?)?);
     }
     let is_all = arguments.all || !arguments.kernel.is_empty();
-    print_styled(&text(&evaluations, is_all, arguments.terminal.layout()))?;
+    print_styled(&text(&evaluations, is_all, arguments.database.layout()))?;
     commit(written)?;
     Ok(Status::Success)
 }

@@ -2,7 +2,7 @@
 
 mod many;
 
-use crate::json_file::{JsonFile, Versioned};
+use crate::json_file::{JsonFile, ResultFiles, Versioned};
 use crate::one_output::refuse_forms;
 use crate::path_argument::path;
 use crate::provenance::provenance;
@@ -90,17 +90,8 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path())]
     calibration: Option<PathBuf>,
 
-    /// Write every operator with its shape, calls, duration and source as JSON to FILE
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
-
-    /// Write one line for each deployment as CSV to FILE
-    #[arg(long, value_name = "FILE")]
-    csv: Option<OsString>,
-
-    /// Write a page with a chart of throughput over time, or of one deployment its operators, as HTML to FILE
-    #[arg(long, value_name = "FILE")]
-    html: Option<OsString>,
+    #[command(flatten)]
+    files: ResultFiles,
 
     /// Write one row for each deployment as a Parquet table to FILE
     #[arg(long, value_name = "FILE")]
@@ -142,9 +133,10 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet, &arguments.jsonl];
+    let outputs =
+        arguments.files.paths().chain([&arguments.parquet, &arguments.jsonl].into_iter().flatten().map(Path::new));
     let inputs = [&arguments.model, &arguments.layers, &arguments.against, &arguments.calibration, &arguments.points];
-    refuse_inputs(outputs.into_iter().flatten().map(Path::new), inputs.into_iter().flatten().map(PathBuf::as_path))?;
+    refuse_inputs(outputs, inputs.into_iter().flatten().map(PathBuf::as_path))?;
     if let (Some(points), Some(models), Some(databases)) = (&arguments.points, &arguments.models, &arguments.databases)
     {
         let others = [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet].map(Option::as_deref);
@@ -154,9 +146,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let plan = plan(&arguments)?;
     let files = Files {
-        json: JsonFile::open(arguments.json.as_deref())?,
-        csv: JsonFile::open(arguments.csv.as_deref())?,
-        html: JsonFile::open(arguments.html.as_deref())?,
+        json: JsonFile::open(arguments.files.json.as_deref())?,
+        csv: JsonFile::open(arguments.files.csv.as_deref())?,
+        html: JsonFile::open(arguments.files.html.as_deref())?,
         parquet: TableFile::asked(TOOL.name, arguments.parquet.as_deref().map(Path::new))?,
         read: provenance(TOOL.name, [("model", plan.model.path()), ("database", plan.database.as_path())]),
     };
@@ -169,10 +161,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         _ => sweep(&planned),
     })?;
     files.write(&served, &refused)?;
-    match served.is_empty() {
-        true => Err(Failure::lines(vec![NONE_FITS.to_owned()])),
-        false => Ok(Status::Success),
-    }
+    if served.is_empty() { Err(Failure::lines(vec![NONE_FITS.to_owned()])) } else { Ok(Status::Success) }
 }
 
 /// A model that is not there; the name of one on the hub looks like a path.

@@ -116,13 +116,12 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
     verdict_is(verdict(&alignment));
     if alignment.reports.iter().all(|report| report.points.is_empty()) {
         let none = format!("{}: no table has a row to compare", alignment.csv_dir);
-        match arguments.fail_empty {
-            true => {
-                let mut gate = Gate::default();
-                gate.exceeded(none, "at least 1");
-                return Ok(gate.status());
-            }
-            false => warn(&format!("{none} (--fail-empty makes that status 3)")),
+        if arguments.fail_empty {
+            let mut gate = Gate::default();
+            gate.exceeded(none, "at least 1");
+            return Ok(gate.status());
+        } else {
+            warn(&format!("{none} (--fail-empty makes that status 3)"))
         }
     }
     Ok(if alignment.is_ok() { Status::Success } else { Status::Code(1) })

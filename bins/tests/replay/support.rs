@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+pub(crate) use perfdb_harness::copy_folder;
 use serde_json::Value;
 
 pub(crate) type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -30,20 +31,6 @@ pub(crate) fn program(name: &str) -> Command {
 
 pub(crate) fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path)
-}
-
-pub(crate) fn copy_folder(from: &Path, to: &Path) -> TestResult {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?
-        } else {
-            fs::copy(entry.path(), target).map(drop)?
-        }
-    }
-    Ok(())
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -33,41 +33,14 @@ fn scenarios(folder: &Path, with_failure: bool) -> TestResult {
 
 #[test]
 fn generate_op_comparison() -> TestResult {
-    let arguments = [
-        "generate-op-comparison",
-        "--scenarios",
-        "list.yaml",
-        "--data-dir",
-        "data",
-        "--output",
-        "out/comparison.json",
-        "--html",
-        "out/page.html",
-        "--csv",
-        "out/rows.csv",
-        "--semantics",
-        "corrected",
-        "--sort",
-        "delta",
-        "--fail-above",
-        "20",
-    ];
-    merges_to_the_whole(|folder| scenarios(folder, false), &arguments)
+    let arguments = "generate-op-comparison --scenarios list.yaml --data-dir data --output out/comparison.json --html out/page.html --csv out/rows.csv --semantics corrected --sort delta --fail-above 20";
+    merges_to_the_whole(|folder| scenarios(folder, false), arguments)
 }
 
 #[test]
 fn generate_op_comparison_with_a_scenario_that_fails() -> TestResult {
-    let arguments = [
-        "generate-op-comparison",
-        "--scenarios",
-        "list.yaml",
-        "--data-dir",
-        "data",
-        "--output",
-        "o.json",
-        "--keep-going",
-    ];
-    merges_to_the_whole(|folder| scenarios(folder, true), &arguments)
+    let arguments = "generate-op-comparison --scenarios list.yaml --data-dir data --output o.json --keep-going";
+    merges_to_the_whole(|folder| scenarios(folder, true), arguments)
 }
 
 #[test]
@@ -78,28 +51,14 @@ fn explain_prediction() -> TestResult {
         let kept: Vec<&str> = list.lines().filter(|line| !line.contains("gone") && !line.contains("m6:")).collect();
         Ok(fs::write(folder.join("list.yaml"), kept.join("\n"))?)
     };
-    let arguments = [
-        "explain-prediction",
-        "--scenarios",
-        "list.yaml",
-        "--data-dir",
-        "data",
-        "--json",
-        "ledger.json",
-        "--csv",
-        "ledger.csv",
-        "--html",
-        "ledger.html",
-        "--measure-dir",
-        "to_measure",
-    ];
-    merges_to_the_whole(prepare, &arguments)
+    let arguments = "explain-prediction --scenarios list.yaml --data-dir data --json ledger.json --csv ledger.csv --html ledger.html --measure-dir to_measure";
+    merges_to_the_whole(prepare, arguments)
 }
 
 #[test]
 fn explain_prediction_with_a_scenario_that_fails() -> TestResult {
-    let arguments = ["explain-prediction", "--scenarios", "list.yaml", "--json", "ledger.json"];
-    merges_to_the_whole(|folder| scenarios(folder, true), &arguments)
+    let arguments = "explain-prediction --scenarios list.yaml --json ledger.json";
+    merges_to_the_whole(|folder| scenarios(folder, true), arguments)
 }
 
 #[test]
@@ -114,7 +73,7 @@ fn compare_traces() -> TestResult {
         writeln!(list, "- {{name: gone, trace1: mi300x.json, trace2: gone.json}}")?;
         Ok(fs::write(folder.join("pairs.yaml"), list)?)
     };
-    merges_to_the_whole(prepare, &["compare-traces", "--pairs", "pairs.yaml", "--output-dir", "results"])
+    merges_to_the_whole(prepare, "compare-traces --pairs pairs.yaml --output-dir results")
 }
 
 #[test]
@@ -144,7 +103,6 @@ fn parse_kernel_details() -> TestResult {
         let table = "Input Shapes,Output Shapes,Average Duration(us)\n\"4,4\",\"4,4\",3.5\n";
         Ok(fs::write(folder.join("db/MatMulV2.csv"), table)?)
     };
-    let arguments =
-        ["parse-kernel-details", "--profiling-path", "prof", "--database-path", "db", "--json", "db/summary.json"];
-    merges_to_the_whole(prepare, &arguments)
+    let arguments = "parse-kernel-details --profiling-path prof --database-path db --json db/summary.json";
+    merges_to_the_whole(prepare, arguments)
 }

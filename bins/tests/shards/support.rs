@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+pub(crate) use perfdb_harness::copy_folder;
 use tempfile::TempDir;
 
 pub(crate) type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -40,20 +41,6 @@ impl Shown {
         let stderr = text(&output.stderr).lines().filter(|line| !line.contains("shard")).map(str::to_owned).collect();
         Shown { code: output.status.code(), stdout: text(&output.stdout), stderr }
     }
-}
-
-pub(crate) fn copy_folder(from: &Path, to: &Path) -> TestResult {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }
 
 /// All files of a folder but the shards, by their paths.
@@ -95,7 +82,8 @@ pub(crate) fn do_shards(folder: &Path, arguments: &[&str], of: u32) -> TestResul
 }
 
 /// A whole run and the merge of its shards show and write the same, however many there are.
-pub(crate) fn merges_to_the_whole(prepare: impl Fn(&Path) -> TestResult, arguments: &[&str]) -> TestResult {
+pub(crate) fn merges_to_the_whole(prepare: impl Fn(&Path) -> TestResult, line: &str) -> TestResult {
+    let arguments = &line.split(' ').collect::<Vec<_>>()[..];
     let whole = TempDir::new()?;
     prepare(whole.path())?;
     let expected = Shown::of(&perfdb(whole.path(), arguments).output()?);

@@ -45,7 +45,6 @@ pub struct Calibration {
 pub struct CalibratedTable {
     /// The kernel type.
     pub name: String,
-    /// Its rows.
     pub rows: usize,
     /// Rows that were measured here.
     pub measured: usize,

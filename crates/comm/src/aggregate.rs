@@ -92,7 +92,6 @@ pub struct Row {
     pub num_devices: u64,
     /// Element type of the tensors that were really sent.
     pub dtype: CollectiveDType,
-    /// Tier.
     pub topology_tier: u64,
     /// Latency in microseconds, rounded to two decimals, correction included.
     pub duration_us: f64,

@@ -252,7 +252,6 @@ impl Bench {
         Ok(bench)
     }
 
-    /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -48,7 +48,6 @@ pub enum Step<'a> {
         number: usize,
         /// Sessions in all.
         total: usize,
-        /// The session.
         session: &'a Session,
     },
     /// An option of the session does less than it seems to.

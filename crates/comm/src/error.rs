@@ -53,7 +53,6 @@ pub enum Error {
     /// A folder for raw results that holds some.
     #[error("results_dir {}: holds results already ({found})", shown(.folder))]
     ResultsExist {
-        /// The folder.
         folder: PathBuf,
         /// The first file of a run in it.
         found: String,

@@ -100,7 +100,6 @@ pub struct Plan {
 pub struct PlanWarning {
     /// The option, by the name of its field in [`PlanRequest`].
     pub option: &'static str,
-    /// The value.
     pub value: u64,
     /// What becomes of it.
     pub reason: String,
@@ -155,7 +154,6 @@ pub struct Skipped {
     pub op: Collective,
     /// Ranks in the group.
     pub num_devices: u64,
-    /// The tier.
     pub topology_tier: u64,
     /// Ranks that the tier spans.
     pub span: u64,

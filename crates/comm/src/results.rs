@@ -85,7 +85,6 @@ pub struct RankResults {
 /// A results folder.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The folder.
     pub directory: PathBuf,
     /// What was to be run.
     pub plan: Plan,

@@ -72,7 +72,6 @@ pub struct SessionOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// One node.
     SingleNode,
     /// Two nodes or more.
     MultiNode,
@@ -114,7 +113,6 @@ pub struct Session {
     pub bench_mode: BenchMode,
     /// Nodes.
     pub nnodes: u64,
-    /// This node.
     pub node_rank: u64,
     /// Address of node 0.
     pub master_addr: String,

@@ -76,7 +76,6 @@ pub enum Existing {
 /// A table that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenTable {
-    /// The file.
     pub path: PathBuf,
     /// Rows of this run.
     pub new_rows: usize,

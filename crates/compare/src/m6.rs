@@ -1,4 +1,5 @@
-//! M6, the empirical end-to-end prediction ratio: time the simulator took from measurements over measured time.
+//! M6, the empirical end-to-end prediction ratio: time the simulator took from measurements over measured time, as `compute_m6.py` of
+//! msmodeling defines it.
 
 use crate::error::{Error, Outcome, Warning};
 use crate::event::{EventFault, check_args, duration_us};

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use crate::finding::microseconds;
 
-/// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// How many.

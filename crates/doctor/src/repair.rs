@@ -45,7 +45,6 @@ impl Repairs {
 pub enum Packing {
     /// Not at all.
     Plain,
-    /// As gzip.
     Gzip,
 }
 
@@ -106,9 +105,10 @@ fn write_copy(input: &Input, report: &Report, out: &mut impl Write) -> Result<Re
         let fix = Arc::clone(&fixer);
         let plan = Plan::Repair {
             // Reading a large file once more takes as long as the copy.
-            dropped_members: match report.repeats_keys {
-                true => replaced_members(input).map_err(failed)?,
-                false => FxHashSet::default(),
+            dropped_members: if report.repeats_keys {
+                replaced_members(input).map_err(failed)?
+            } else {
+                FxHashSet::default()
             },
             fix: Box::new(move |event| fix.lock().unwrap_or_else(PoisonError::into_inner).fix(event)),
         };

@@ -8,7 +8,6 @@ use std::{fs, io};
 /// How something goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A file.
     File,
     /// A folder with all that is in it.
     PrivateFolder,

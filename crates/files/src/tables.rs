@@ -29,7 +29,6 @@ use std::io;
 /// What the cells of a column are. Any cell may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Text.
     Text,
     /// Integers of 64 bits.
     Integer,
@@ -65,9 +64,7 @@ impl Schema {
 /// The cells of a column, in the order of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Text.
     Text(Vec<Option<String>>),
-    /// Integers.
     Integer(Vec<Option<i64>>),
     /// Doubles.
     Real(Vec<Option<f64>>),
@@ -138,9 +135,10 @@ impl Batch {
 
     /// Moves rows of the same table behind these.
     pub fn append(&mut self, mut more: Batch) {
-        match self.columns.is_empty() {
-            true => *self = more,
-            false => self.columns.iter_mut().zip(&mut more.columns).for_each(|(cells, more)| cells.append(more)),
+        if self.columns.is_empty() {
+            *self = more
+        } else {
+            self.columns.iter_mut().zip(&mut more.columns).for_each(|(cells, more)| cells.append(more))
         }
     }
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 pub struct Entry<'e> {
     /// Its path below the folder where the walk began.
     pub below: &'e Path,
-    /// Its name.
     pub name: &'e str,
     /// Whether it is a folder. A link is none, wherever it leads.
     pub is_folder: bool,

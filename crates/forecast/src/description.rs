@@ -97,7 +97,6 @@ pub(crate) fn fault<T>(field: &str, reason: impl Into<String>) -> Field<T> {
 
 /// The fields of a description.
 pub(crate) struct Description {
-    /// The file.
     pub(crate) path: PathBuf,
     /// All of it.
     pub(crate) whole: Value,

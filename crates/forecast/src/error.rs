@@ -16,7 +16,6 @@ pub enum Error {
     /// The description is not a JSON object.
     #[error("{}: {reason}", shown(.path))]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
@@ -24,7 +23,6 @@ pub enum Error {
     /// A field of the description is missing or cannot be used.
     #[error("{}: {field}: {reason}", shown(.path))]
     Field {
-        /// The file.
         path: PathBuf,
         /// The field as a key path: `hidden_size`, `quantization_config.quant_method`.
         field: String,

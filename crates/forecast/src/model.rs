@@ -23,7 +23,6 @@ pub enum Attention {
     },
     /// Queries, keys and values go through latent projections (MLA).
     Latent {
-        /// Heads.
         heads: i64,
         /// Rank of the query's latent projection.
         q_lora_rank: i64,
@@ -99,7 +98,6 @@ pub enum Stored {
 /// A model, as its `config.json` describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Hidden size.
     pub hidden_size: i64,
     /// Decoder layers.
     pub layers: i64,

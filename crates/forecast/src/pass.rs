@@ -158,12 +158,11 @@ impl Pass<'_> {
         if self.tensor_parallel > 1 {
             let all = self.recorder.all_gather(&logits, -1, share * self.tensor_parallel);
             let logits = half([1, rows, self.model.vocabulary]);
-            match all == logits {
-                true => self.recorder.one("aten.alias.default", [tensor(&all)], logits),
-                false => {
-                    let arguments = [tensor(&all), integer(2), integer(0), integer(self.model.vocabulary)];
-                    self.recorder.one("aten.slice.Tensor", arguments, logits)
-                }
+            if all == logits {
+                self.recorder.one("aten.alias.default", [tensor(&all)], logits)
+            } else {
+                let arguments = [tensor(&all), integer(2), integer(0), integer(self.model.vocabulary)];
+                self.recorder.one("aten.slice.Tensor", arguments, logits)
             };
         }
     }

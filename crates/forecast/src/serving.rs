@@ -102,7 +102,6 @@ impl Priced {
 /// A step of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PricedStep {
-    /// Its operators.
     pub operators: Vec<Priced>,
 }
 
@@ -142,7 +141,6 @@ impl PricedStep {
 /// What a device holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Memory {
-    /// Weights.
     pub weight_bytes: f64,
     /// Keys, values and states of all sequences at their longest.
     pub cache_bytes: f64,
@@ -150,7 +148,6 @@ pub struct Memory {
     pub device_bytes: Option<f64>,
 }
 
-/// A forecast.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// Time per output token behind the first one.

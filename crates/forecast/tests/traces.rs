@@ -69,9 +69,10 @@ fn the_recorded_passes_are_forecast_call_for_call() {
         (Layout::Simulator2025, "tc-traces/profiling", ".json"),
     ] {
         for (name, batch) in &passes {
-            let (model, expert_parallel, quantization) = match name.starts_with("qwen3") {
-                true => (&qwen3, 1, None),
-                false => (&deepseek, 16, Some(Quantization::W8A8Static)),
+            let (model, expert_parallel, quantization) = if name.starts_with("qwen3") {
+                (&qwen3, 1, None)
+            } else {
+                (&deepseek, 16, Some(Quantization::W8A8Static))
             };
             let deployment = Deployment { tensor_parallel: 16, expert_parallel, quantization, layout };
             let calls = forecast(model, &deployment, batch).unwrap();

@@ -59,10 +59,7 @@ fn push_digits(out: &mut String, digits: &str, point: i32) {
     } else {
         let point = point as usize;
         let _ = write!(out, "{digits:0<point$}");
-        match digits.len() > point {
-            true => out.insert(out.len() - (digits.len() - point), '.'),
-            false => out.push_str(".0"),
-        }
+        if digits.len() > point { out.insert(out.len() - (digits.len() - point), '.') } else { out.push_str(".0") }
     }
 }
 

@@ -18,7 +18,6 @@ pub enum Value {
     BigInt(BigInt),
     /// a double; JSON numbers with a point or an exponent
     Float(f64),
-    /// a text
     Text(String),
     /// a list, JSON array
     List(Vec<Value>),

@@ -87,9 +87,8 @@ impl Database {
             "measured" => Layer::Measured,
             other => return Err(PyValueError::new_err(format!("unknown layer {other:?} (interpolating, measured)"))),
         };
-        let database = py.detach(|| LibraryDatabase::open(&path)).map_err(|failure| match path.exists() {
-            true => error(&failure),
-            false => of_message(&with_causes(&failure), true),
+        let database = py.detach(|| LibraryDatabase::open(&path)).map_err(|failure| {
+            if path.exists() { error(&failure) } else { of_message(&with_causes(&failure), true) }
         })?;
         let reader = RwLock::new(database.reader(semantics, layer));
         Ok(Database { database, path, semantics, layer, reader })

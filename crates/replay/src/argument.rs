@@ -18,9 +18,7 @@ pub enum Argument {
     None,
     /// A truth value or number.
     Number(Number),
-    /// A text.
     Text(Name),
-    /// A list.
     List(Vec<Argument>),
     /// `{"tensor": name}`.
     Tensor(Name),

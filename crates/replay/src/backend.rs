@@ -17,7 +17,6 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Every backend.
     pub const ALL: [Backend; 4] = [Backend::Native, Backend::TorchCpu, Backend::TorchCuda, Backend::Npu];
 
     /// The word on command lines and in messages: `torch-cpu`.

@@ -22,7 +22,6 @@ pub struct Bindings<'c> {
 #[derive(Debug)]
 pub struct Taken {
     slot: usize,
-    /// The tensor.
     pub tensor: Tensor,
 }
 
@@ -47,7 +46,6 @@ impl Output {
         })
     }
 
-    /// The tensor.
     pub fn tensor(&self) -> &Tensor {
         match self {
             Output::New(tensor) | Output::InPlace(Taken { tensor, .. }) => tensor,
@@ -68,7 +66,6 @@ impl<'c> Bindings<'c> {
         Bindings { call, attempt: call.attempts.first(), tensors }
     }
 
-    /// The call.
     pub fn call(&self) -> &'c Call {
         self.call
     }

@@ -44,7 +44,6 @@ pub enum Error {
     /// A file of replay cases that cannot be used.
     #[error("{}{}: {reason}", .path.display(), place.map(|index| format!(": case {index}")).unwrap_or_default())]
     Cases {
-        /// The file.
         path: PathBuf,
         /// Index of the case, from 0.
         place: Option<usize>,

@@ -99,7 +99,6 @@ impl From<Sample> for (f64, f64) {
 /// Shape and type of an output, with its values where they were asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputInfo {
-    /// Shape.
     pub shape: Shape,
     /// Type as torch names it.
     pub dtype: Name,

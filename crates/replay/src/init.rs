@@ -48,10 +48,7 @@ pub enum Init {
         max: i64,
     },
     /// One value everywhere.
-    Full {
-        /// The value.
-        value: Number,
-    },
+    Full { value: Number },
     /// Flat values, row-major, in storage order.
     Values {
         /// One per element.
@@ -101,7 +98,6 @@ impl Init {
         Init::Full { value: value.into() }
     }
 
-    /// All zero.
     pub fn zeros() -> Init {
         Init::full(0)
     }

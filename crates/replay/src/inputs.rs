@@ -4,8 +4,8 @@
 use crate::kernels::shape::Shape;
 use perfdb_store::dtype::DType;
 
-use crate::refusal::{Refusal, out_of_range, shape_mismatch, unsupported_dtype};
-use crate::row::Recorded;
+use crate::refusal::{Refusal, out_of_range, output_count, shape_mismatch, unsupported_dtype};
+use crate::row::{Recorded, Row};
 
 /// Logical shapes (`bad-rank` where `FRACTAL_NZ` cannot be unfolded).
 pub(crate) fn shapes<const N: usize>(slots: [&Recorded<'_>; N]) -> Result<[Shape; N], Refusal> {
@@ -49,6 +49,22 @@ pub(crate) fn is_scale(dtype: DType) -> bool {
     dtype.is_float() || dtype == DType::Int64
 }
 
+/// The one input of an operator whose recorded output says its arguments: with its shape and type, and that of the output, whose rank
+/// must be the same.
+pub(crate) fn resized<'a>(
+    row: &Row<'a>,
+    fit: impl FnOnce(&Shape, &Shape) -> String,
+) -> Result<(Recorded<'a>, Shape, DType, Shape), Refusal> {
+    let inputs = row.inputs()?.present();
+    let recorded = row.outputs()?.first_shape();
+    let [x] = inputs.at_least()?;
+    let recorded = recorded.ok_or_else(|| output_count("no recorded output"))?;
+    let [shape] = shapes([x])?;
+    let [dtype] = dtypes([x])?;
+    require_fit(recorded.len() == shape.len(), || fit(&shape, &recorded))?;
+    Ok((x.clone(), shape, dtype, recorded))
+}
+
 /// Insists on a condition between shapes (`shape-mismatch`).
 pub(crate) fn require_fit(fits: bool, problem: impl FnOnce() -> String) -> Result<(), Refusal> {
     if fits { Ok(()) } else { Err(shape_mismatch(problem())) }
@@ -68,7 +84,6 @@ pub(crate) fn spread(total: usize, count: usize) -> Vec<i64> {
     (0..count).map(|at| (share + usize::from(at < rest)) as i64).collect()
 }
 
-/// Running sums.
 pub(crate) fn running_sums(parts: Vec<i64>) -> Vec<i64> {
     parts
         .into_iter()

@@ -25,7 +25,6 @@ use crate::results::{RowOutcome, RowResult, RowRun, Times};
 /// What a run is measured with; the first line of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFacts {
-    /// Backend.
     pub backend: String,
     /// Device, of the executor's greeting.
     pub device: String,
@@ -50,7 +49,6 @@ pub struct CaseKey {
     pub csv: String,
     /// Hash of the row's record as it stands in the file.
     pub sha256: String,
-    /// Backend.
     pub backend: String,
     /// Timed runs.
     pub repeat: u32,
@@ -88,7 +86,6 @@ pub fn hash_of(record: &[u8]) -> String {
 pub struct Finished {
     /// Its result.
     pub run: RowRun,
-    /// Its samples.
     pub samples: Vec<Sample>,
 }
 

@@ -15,6 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// A part of the tools, whose interface promises nothing: what its name says needs no comment.
+#![allow(missing_docs)]
+
 pub mod accelerators;
 pub mod argument;
 pub mod backend;

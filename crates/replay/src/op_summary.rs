@@ -193,7 +193,6 @@ impl OpSummary {
         Ok(Some(OpSummary { profile, content, run_id: run_id.to_owned() }))
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> PathBuf {
         self.profile.join(TABLES).join(format!("op_summary_{}.csv", self.run_id))
     }

@@ -28,7 +28,6 @@ pub struct Probe {
     pub k: usize,
     /// Intermediate size.
     pub inter: usize,
-    /// Experts.
     pub experts: usize,
     /// Experts per token.
     pub topk: usize,
@@ -42,9 +41,7 @@ pub enum Category {
     Hidden,
     /// Intermediate size.
     Inter,
-    /// Tokens.
     Tokens,
-    /// Experts.
     Experts,
 }
 

@@ -28,7 +28,6 @@ pub(crate) struct Removal {
     pub(crate) table: Table,
     /// Positions of the rows, from 0.
     pub(crate) positions: Vec<usize>,
-    /// The rows.
     pub(crate) rows: Vec<PlannedRow>,
 }
 

@@ -65,7 +65,6 @@ pub enum Event<'e> {
     Dropped(&'e PlannedRow),
     /// A table was rewritten.
     CleanedUp {
-        /// The table.
         table: &'e std::path::Path,
         /// Rows that left it.
         rows: usize,

@@ -63,7 +63,6 @@ pub struct Answered {
     pub name: String,
     /// The shapes of its inputs.
     pub inputs: String,
-    /// The answer.
     pub answer: Result<Answer, Miss>,
     /// The 90 % interval of an answer that is not one measured row, where one is known.
     pub interval_us: Option<[f64; 2]>,

@@ -45,9 +45,10 @@ pub fn verdict(audit: &Audit) -> String {
         return "no call costs anything".to_owned();
     }
     let of_calls = percent(exact.calls as f64 / total.calls as f64);
-    let mut said = vec![match total.time_us > 0.0 {
-        true => format!("{} of known time exact, {of_calls} of calls", percent(exact.time_us / total.time_us)),
-        false => format!("{of_calls} of calls exact"),
+    let mut said = vec![if total.time_us > 0.0 {
+        format!("{} of known time exact, {of_calls} of calls", percent(exact.time_us / total.time_us))
+    } else {
+        format!("{of_calls} of calls exact")
     }];
     let unknown: u64 = audit.workloads.iter().map(|workload| workload.shares.without_time).sum();
     if unknown > 0 {
@@ -137,9 +138,10 @@ fn remarks(workload: &WorkloadAudit, layout: Layout) -> String {
     if workload.shares.without_time > 0 {
         said.push(format!("of {} calls without an answer nothing tells the time", workload.shares.without_time));
     }
-    match said.is_empty() {
-        true => String::new(),
-        false => layout.wrapped(&format!("{}: {}", one_line(&workload.name), said.join("; ")), 0) + "\n",
+    if said.is_empty() {
+        String::new()
+    } else {
+        layout.wrapped(&format!("{}: {}", one_line(&workload.name), said.join("; ")), 0) + "\n"
     }
 }
 

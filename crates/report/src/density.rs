@@ -32,10 +32,7 @@ pub fn verdict(report: &Report) -> String {
     let count = |is: fn(&Verdict) -> bool| report.gates.iter().filter(|gate| is(gate)).count();
     let passed = count(|gate| *gate == Verdict::Passed);
     let not_judged = count(|gate| matches!(gate, Verdict::NotJudged(_)));
-    let verdict = match failed.is_empty() {
-        true => "passed".to_owned(),
-        false => format!("FAILED: {}", failed.join(", ")),
-    };
+    let verdict = if failed.is_empty() { "passed".to_owned() } else { format!("FAILED: {}", failed.join(", ")) };
     format!("{verdict}; {passed} conditions hold, {not_judged} not judged")
 }
 

@@ -23,11 +23,10 @@ pub(crate) const FEWEST_TO_JUDGE: usize = 10;
 pub fn text(evaluations: &[Evaluation], all: bool, layout: Layout) -> String {
     let judged = Judged::of(evaluations);
     let mut shown: Vec<(&Evaluation, Vec<Score>)> = Vec::new();
-    match all {
-        true => shown.extend(evaluations.iter().map(|one| (one, one.scores()))),
-        false => {
-            shown.extend(judged.tables().iter().take(MOST_TABLES).map(|(one, scores)| (*one, worst_scores(scores))))
-        }
+    if all {
+        shown.extend(evaluations.iter().map(|one| (one, one.scores())))
+    } else {
+        shown.extend(judged.tables().iter().take(MOST_TABLES).map(|(one, scores)| (*one, worst_scores(scores))))
     }
     let mut out = layout.wrapped(&judged.verdict(), 0) + "\n";
     if shown.iter().any(|(_, scores)| !scores.is_empty()) {

@@ -94,7 +94,6 @@ impl Layout {
         "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
     }
 
-    /// A heading.
     pub(crate) fn heading(&self, text: &str) -> String {
         self.painted(text, Style::new().bold())
     }
@@ -134,9 +133,10 @@ fn shortened(text: &str, room: usize) -> Cow<'_, str> {
     let said_length = said.chars().count();
     let name = without_middle(name, room.saturating_sub(said_length + 2).max(FEWEST));
     let left = room.saturating_sub(name.chars().count() + 2);
-    match said_length <= left {
-        true => format!("{name}: {said}").into(),
-        false => format!("{name}: {}…", said.chars().take(left.saturating_sub(1)).collect::<String>()).into(),
+    if said_length <= left {
+        format!("{name}: {said}").into()
+    } else {
+        format!("{name}: {}…", said.chars().take(left.saturating_sub(1)).collect::<String>()).into()
     }
 }
 

@@ -10,6 +10,8 @@
 //! assert!(report.text().ends_with("M6 = 0.950  (Empirical / Real)\n"));
 //! ```
 #![forbid(unsafe_code)]
+// A part of the tools, whose interface promises nothing: what its name says needs no comment.
+#![allow(missing_docs)]
 
 pub mod answers;
 pub mod calibration;

@@ -61,9 +61,10 @@ fn line(left: &LeftOut) -> String {
 
 /// A name of at most this many characters, with a mark where something is missing.
 fn shortened(name: &str, room: usize) -> String {
-    match name.chars().count() > room.max(8) {
-        true => name.chars().take(room.max(8) - 3).chain("…: ".chars()).collect(),
-        false => name.to_owned(),
+    if name.chars().count() > room.max(8) {
+        name.chars().take(room.max(8) - 3).chain("…: ".chars()).collect()
+    } else {
+        name.to_owned()
     }
 }
 

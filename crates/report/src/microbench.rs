@@ -16,7 +16,6 @@ use std::ffi::OsStr;
 /// A measured duration far from the profiled one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hotspot<'a> {
-    /// The operator.
     pub operator: &'a str,
     /// File name of the table.
     pub csv_name: Cow<'a, str>,

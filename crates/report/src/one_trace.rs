@@ -107,9 +107,10 @@ fn operators(one: &OneTrace, width: usize, most: usize) -> Vec<String> {
 
 /// `24 layers`, or `36 layers (180 runs)` where the model runs several times in a step.
 pub(crate) fn layers_and_runs(layers: &LayersRow) -> String {
-    match layers.runs == layers.count {
-        true => format!("{} layers", layers.count),
-        false => format!("{} layers ({} runs)", layers.count, layers.runs),
+    if layers.runs == layers.count {
+        format!("{} layers", layers.count)
+    } else {
+        format!("{} layers ({} runs)", layers.count, layers.runs)
     }
 }
 

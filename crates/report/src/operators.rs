@@ -167,9 +167,10 @@ pub fn verdict(compared: &[(String, Vec<OpRow>)]) -> String {
     let rows = || compared.iter().flat_map(|(_, rows)| rows);
     let predicted_us: f64 = rows().map(|row| row.tc_total_us.value()).sum();
     let measured_us: f64 = compared.iter().map(|(_, rows)| measured_total_us(rows)).sum();
-    let by = match measured_us > 0.0 {
-        true => format!(" ({:+.1} %)", (predicted_us / measured_us - 1.0) * 100.0),
-        false => String::new(),
+    let by = if measured_us > 0.0 {
+        format!(" ({:+.1} %)", (predicted_us / measured_us - 1.0) * 100.0)
+    } else {
+        String::new()
     };
     let [predicted, measured] = [predicted_us, measured_us].map(|us| fixed_grouped(us, 1));
     let scenarios = if compared.len() == 1 { "scenario" } else { "scenarios" };
@@ -204,7 +205,6 @@ pub enum StatusLanguage {
     /// The original's.
     #[default]
     Original,
-    /// English.
     English,
 }
 

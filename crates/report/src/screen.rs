@@ -7,10 +7,7 @@ pub(crate) const COLUMNS: usize = 100;
 
 /// A line that fits on a screen; one that is cut ends in `…`.
 pub(crate) fn cut(line: String) -> String {
-    match line.chars().count() > COLUMNS {
-        true => line.chars().take(COLUMNS - 1).chain(['…']).collect(),
-        false => line,
-    }
+    if line.chars().count() > COLUMNS { line.chars().take(COLUMNS - 1).chain(['…']).collect() } else { line }
 }
 
 /// The text with the most rows, at most `most` and at least `least`, that fits on a screen.

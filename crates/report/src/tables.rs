@@ -30,7 +30,6 @@ use perfdb_files::tables::{Batch, Column, Schema, batch, schema};
 pub struct Table {
     /// Its columns.
     pub schema: Schema,
-    /// Its rows.
     pub rows: Batch,
 }
 

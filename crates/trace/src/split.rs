@@ -126,14 +126,14 @@ pub(crate) fn split(bytes: &[u8], start: usize, ended: bool, bounds: &mut impl B
         }
         at += 1;
     }
-    match ended {
-        false => Split::Cut,
-        true if record.open => {
-            bounds.push(at + 1);
-            Split::OpenQuote { lines_to_quote: record.quote, lines: record.lines }
-        }
-        true => record.end(at, bounds),
+    if !ended {
+        return Split::Cut;
     }
+    if record.open {
+        bounds.push(at + 1);
+        return Split::OpenQuote { lines_to_quote: record.quote, lines: record.lines };
+    }
+    record.end(at, bounds)
 }
 
 /// A record that is being taken.

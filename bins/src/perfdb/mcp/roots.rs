@@ -105,9 +105,10 @@ impl Roots {
             _ => {}
         }
         let mut state = Vec::new();
-        match metadata.is_dir() {
-            true => self.walk(&path, &mut state)?,
-            false => state.push(state_of(path.clone(), &metadata)),
+        if metadata.is_dir() {
+            self.walk(&path, &mut state)?
+        } else {
+            state.push(state_of(path.clone(), &metadata))
         }
         Ok(Allowed { path, state })
     }
@@ -127,12 +128,13 @@ impl Roots {
                     return Err(RootError::Outside { path: shown(&path).to_string(), roots: self.names() });
                 }
                 let Ok(metadata) = path.metadata() else { continue };
-                match metadata.is_dir() {
+                if metadata.is_file() {
+                    state.push(state_of(path, &metadata));
+                } else if !metadata.is_dir() {
+                    return Err(RootError::Special { path: shown(&path).to_string() });
+                } else if !link {
                     // A linked folder may be one of those above.
-                    true if link => {}
-                    true => folders.push(path),
-                    false if !metadata.is_file() => return Err(RootError::Special { path: shown(&path).to_string() }),
-                    false => state.push(state_of(path, &metadata)),
+                    folders.push(path);
                 }
                 if state.len() + folders.len() > MOST_FILES {
                     return Err(RootError::TooMany { path: shown(top).to_string() });

@@ -78,9 +78,10 @@ impl<W: Write + Send> Server<W> {
                 let running = Running::default();
                 let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
                 if calls.len() >= MOST_CALLS || calls.contains_key(&key(&id)) {
-                    let reason = match calls.contains_key(&key(&id)) {
-                        true => "a call of this id is running".to_owned(),
-                        false => format!("{MOST_CALLS} calls are waiting for their answers"),
+                    let reason = if calls.contains_key(&key(&id)) {
+                        "a call of this id is running".to_owned()
+                    } else {
+                        format!("{MOST_CALLS} calls are waiting for their answers")
                     };
                     drop(calls);
                     return self.send(&error(&id, SERVER_BUSY, &reason));

@@ -6,7 +6,6 @@ use crate::coverage::workload::Question;
 /// A question and what was found out about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// The question.
     pub question: Question,
     /// What was found out.
     pub finding: Finding,

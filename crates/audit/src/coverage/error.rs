@@ -23,10 +23,7 @@ pub enum Error {
         "{}: no calls that were looked up in a profiling database (was it written by the analytic model?)",
         path.display()
     )]
-    NoCalls {
-        /// The trace.
-        path: PathBuf,
-    },
+    NoCalls { path: PathBuf },
     /// A manifest without questions.
     #[error("{}: no questions", path.display())]
     NoQuestions {
@@ -51,8 +48,5 @@ pub enum Error {
     },
     /// Files of the database were replaced while it was asked.
     #[error("{}: the database changed while it was read; run again", path.display())]
-    Changed {
-        /// Its directory.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
 }

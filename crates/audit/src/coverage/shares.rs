@@ -62,9 +62,11 @@ impl Shares {
 }
 
 fn part(own: f64, total: f64, standing: Standing) -> f64 {
-    match total > 0.0 {
-        true => own / total,
-        false if standing == Standing::Exact => 1.0,
-        false => 0.0,
+    if total > 0.0 {
+        own / total
+    } else if standing == Standing::Exact {
+        1.0
+    } else {
+        0.0
     }
 }

@@ -33,7 +33,6 @@ impl Standing {
         Standing::Missing,
     ];
 
-    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Standing::Free => "free",
@@ -167,9 +166,10 @@ impl<'d> Judge<'d> {
     /// Why there is no answer. The reason is that of the kernel type that was asked last: where it has no table, another one of the mapping may.
     fn meaning(&self, miss: &Miss, table: Option<&str>) -> &'static str {
         let has_table = |table: &str| self.database.kernel_types().iter().any(|known| **known == *table);
-        match miss.reason.code().ends_with("csv_not_found") && table.is_some_and(has_table) {
-            true => "no row of its table fits, and its other kernel types have no table",
-            false => miss.reason.meaning(),
+        if miss.reason.code().ends_with("csv_not_found") && table.is_some_and(has_table) {
+            "no row of its table fits, and its other kernel types have no table"
+        } else {
+            miss.reason.meaning()
         }
     }
 

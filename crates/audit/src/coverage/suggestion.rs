@@ -93,9 +93,10 @@ pub fn suggest(
                 Leaf::Asked { query } => {
                     let name = query.name().to_owned();
                     // A part of a composite may be measured already.
-                    match is_exact(&reader, &query) {
-                        true => continue,
-                        false => (name, row_for(&reader, &proof, &mut tables, &query)?.map(|row| (row, query))),
+                    if is_exact(&reader, &query) {
+                        continue;
+                    } else {
+                        (name, row_for(&reader, &proof, &mut tables, &query)?.map(|row| (row, query)))
                     }
                 }
                 Leaf::Unasked { name, reason } => (name, Err(reason)),

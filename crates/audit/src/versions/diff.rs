@@ -39,7 +39,6 @@ impl Default for Options {
 /// A table that could not be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The file.
     pub path: PathBuf,
     /// What check-database calls it.
     pub kind: Kind,

@@ -28,10 +28,7 @@ pub enum Error {
     Query(#[from] perfdb_query::Error),
     /// A folder without tables.
     #[error("{}: no table (*.csv) is here; is this a database directory?", shown(.path))]
-    NoTables {
-        /// The folder.
-        path: PathBuf,
-    },
+    NoTables { path: PathBuf },
     /// A folder that is named twice.
     #[error("{} and {} are the same database", shown(.first), shown(.second))]
     SameDatabase {
@@ -64,9 +61,7 @@ pub enum Error {
     /// A line of a file of decisions that is none.
     #[error("{}:{line}: {reason}", shown(.path))]
     Decision {
-        /// The file.
         path: PathBuf,
-        /// The line.
         line: u64,
         /// What is wrong.
         reason: String,

@@ -93,9 +93,10 @@ impl Place {
     /// When they are.
     pub fn check_other_than(&self, other: &Place) -> Result<(), Error> {
         let real = |place: &Place| std::fs::canonicalize(&place.directory).ok();
-        match real(self).is_some() && real(self) == real(other) {
-            true => Err(Error::SameDatabase { first: self.directory.clone(), second: other.directory.clone() }),
-            false => Ok(()),
+        if real(self).is_some() && real(self) == real(other) {
+            Err(Error::SameDatabase { first: self.directory.clone(), second: other.directory.clone() })
+        } else {
+            Ok(())
         }
     }
 }

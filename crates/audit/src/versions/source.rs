@@ -18,7 +18,6 @@ impl Source {
     /// The columns that may hold a measured duration: the first that a table has does.
     pub(crate) const MEASURED_COLUMNS: [&str; 3] = [MEASURED_DURATION, OLD_MEASURED_DURATION, COMMUNICATION_DURATION];
 
-    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Source::Measured => "measured",

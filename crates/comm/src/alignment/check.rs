@@ -12,7 +12,6 @@ use std::path::Path;
 pub struct AlignmentOptions {
     /// The largest ratio, either way, that passes; above 0.
     pub tolerance: f64,
-    /// The model.
     pub model: ModelKind,
 }
 
@@ -63,7 +62,6 @@ pub struct AlignmentPoint {
     pub message_bytes: i64,
     /// Ranks in the group.
     pub num_devices: i64,
-    /// Tier.
     pub topology_tier: i64,
     /// Measured latency in microseconds.
     pub measured_us: f64,
@@ -126,7 +124,6 @@ impl OperatorReport {
 pub struct Alignment {
     /// The folder, without `.` components and surplus slashes.
     pub csv_dir: String,
-    /// The options.
     pub options: AlignmentOptions,
     /// Files that are not there, in file order.
     pub skipped: Vec<String>,

@@ -27,7 +27,6 @@ enum Needed<'a> {
     NoColumn,
     /// The row ends before it.
     CutOff,
-    /// Its text.
     Text(std::borrow::Cow<'a, str>),
 }
 

@@ -11,7 +11,6 @@ pub enum Launcher {
     /// torchrun, and on a single node the bench itself where torchrun does not get a rank going.
     #[default]
     Auto,
-    /// torchrun.
     Torchrun,
     /// The bench itself.
     Direct,

@@ -202,9 +202,10 @@ impl Profile {
         let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
         let without = kernel.inputs.is_empty();
         let quoted = |shapes: &[Shape]| format!("\"\"\"{}\"\"\"", cell(shapes));
-        let (inputs, output) = match without {
-            true => ("N/A".to_owned(), "N/A".to_owned()),
-            false => (quoted(&kernel.inputs), quoted(std::slice::from_ref(&kernel.output))),
+        let (inputs, output) = if without {
+            ("N/A".to_owned(), "N/A".to_owned())
+        } else {
+            (quoted(&kernel.inputs), quoted(std::slice::from_ref(&kernel.output)))
         };
         let dtypes = if without { "N/A".to_owned() } else { vec![kernel.dtype; kernel.inputs.len()].join(";") };
         let _ = writeln!(

@@ -45,9 +45,10 @@ impl Cut {
             (false, Method::IdleGaps) => CutMethod::IdleGaps,
             (false, Method::OnePass) => CutMethod::OnePass,
         };
-        let changes = match by_step {
-            true => all_changes,
-            false => found.starts.iter().enumerate().map(|(at, &start)| (rows.rows[start].start_ps, at + 1)).collect(),
+        let changes = if by_step {
+            all_changes
+        } else {
+            found.starts.iter().enumerate().map(|(at, &start)| (rows.rows[start].start_ps, at + 1)).collect()
         };
         let boundaries = Boundaries { origin_ps: rows.origin_ps(), changes, steps };
         let mut passes = rows.passes(&boundaries, found.anchor);

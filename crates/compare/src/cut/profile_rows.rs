@@ -170,13 +170,13 @@ impl Scratch {
             found.fault = Some((line, TYPE, "the line is not valid UTF-8".to_owned()));
             return found;
         }
-        let mut known = Known::default();
+        let mut block = Classified { text: &found.text, columns, known: Known::default(), classes: &mut found.classes };
         let first_line = line_ends(&found.text[..begin]) + 1;
         let mut splitter = Splitter::starting_at(&found.text, begin, first_line);
         let mut row_bytes = 0;
         while let Some(row) = splitter.next_row() {
             let record = row.record();
-            match self.row(&found.text, &row, columns, &mut known, &mut found.classes) {
+            match self.row(&row, &mut block) {
                 Ok((start_ps, duration_ps, class)) => {
                     row_bytes += record.end - record.start;
                     let (start, end) = (record.start as u32, record.end as u32);
@@ -193,15 +193,8 @@ impl Scratch {
         found
     }
 
-    fn row(
-        &mut self,
-        text: &[u8],
-        row: &Row<'_>,
-        columns: Columns,
-        known: &mut Known,
-        classes: &mut Vec<Class>,
-    ) -> Result<(i128, i64, u32), (&'static str, String)> {
-        let buffer = &mut self.buffer;
+    fn row(&mut self, row: &Row<'_>, block: &mut Classified<'_>) -> Result<(i128, i64, u32), (&'static str, String)> {
+        let (text, columns, buffer) = (block.text, block.columns, &mut self.buffer);
         let time = |column: usize, name: &'static str, buffer: &mut Vec<u8>| {
             let cell = row.cell(column);
             let cell = cell.as_ref().map_or(&[][..], |cell| cell.decode(text, buffer));
@@ -213,19 +206,13 @@ impl Scratch {
             ps @ 0..=0x7fff_ffff => ps as i64,
             ps => parse_duration_us(&format!("{ps}e-6")).ok_or((DURATION, "the duration is too large".to_owned()))?,
         };
-        Ok((start_ps, duration_ps.max(0), self.class(text, row, columns, known, classes)))
+        Ok((start_ps, duration_ps.max(0), self.class(row, block)))
     }
 
     /// The class of a row: known by its cells as they are written, made of their contents the first time.
-    fn class(
-        &mut self,
-        text: &[u8],
-        row: &Row<'_>,
-        columns: Columns,
-        known: &mut Known,
-        classes: &mut Vec<Class>,
-    ) -> u32 {
+    fn class(&mut self, row: &Row<'_>, block: &mut Classified<'_>) -> u32 {
         let Scratch { key, buffer } = self;
+        let Classified { text, columns, known, classes } = block;
         let written =
             |column: Option<usize>| column.and_then(|column| row.cell(column)).map_or(&[][..], |cell| cell.raw(text));
         let push_shapes = |key: &mut Vec<u8>| {
@@ -260,6 +247,14 @@ impl Scratch {
         known.insert(key.as_slice().into(), ClassOf::Row(class));
         class
     }
+}
+
+/// A block, and the classes that its rows have so far.
+struct Classified<'b> {
+    text: &'b [u8],
+    columns: Columns,
+    known: Known,
+    classes: &'b mut Vec<Class>,
 }
 
 /// Classes by the cells of kernel type and step, and of shapes where they matter.

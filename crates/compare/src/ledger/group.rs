@@ -52,7 +52,6 @@ impl GroupSide {
     }
 }
 
-/// A group.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) kernel_type: Box<str>,

@@ -60,9 +60,10 @@ impl Gate {
         }
         match worst {
             Some((worst, _)) => {
-                let offence = match worst.is_predicted_only() {
-                    true => Offence::NeverMeasured,
-                    false => Offence::Error(worst.error_pct.value()),
+                let offence = if worst.is_predicted_only() {
+                    Offence::NeverMeasured
+                } else {
+                    Offence::Error(worst.error_pct.value())
                 };
                 Some(GateFinding::Beyond { worst, offence, count })
             }
@@ -74,10 +75,12 @@ impl Gate {
 
 /// A row's part of the measured time in percent; of one that was never measured, the predicted time over the measured one.
 fn weight_pct(row: &OpRow, measured_total_us: f64) -> f64 {
-    match row.is_predicted_only() {
-        true if measured_total_us > 0.0 => row.tc_total_us.value() / measured_total_us * 100.0,
-        true => 100.0,
-        false => share_pct(row, measured_total_us),
+    if !row.is_predicted_only() {
+        share_pct(row, measured_total_us)
+    } else if measured_total_us > 0.0 {
+        row.tc_total_us.value() / measured_total_us * 100.0
+    } else {
+        100.0
     }
 }
 

@@ -194,9 +194,10 @@ impl Columns {
         let (shapes, start_us, duration_us) = (self.shapes, start.us, duration.us);
         let run_of = each(ProfileRow { kernel_type, class, record, shapes, start_us, duration_us })?;
         if sample.is_open() {
-            let start_ps = match reads_start {
-                true => start.ps,
-                false => self.start.and_then(|start| record.get(start)).and_then(|start| parse_us(&start)),
+            let start_ps = if reads_start {
+                start.ps
+            } else {
+                self.start.and_then(|start| record.get(start)).and_then(|start| parse_us(&start))
             };
             let step = self.step.and_then(|step| record.written(step)).unwrap_or_default();
             sample.add(SampleRow { run_of, kernel_type, class, start_ps, duration_ps: duration.ps, step });

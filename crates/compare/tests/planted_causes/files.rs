@@ -67,12 +67,11 @@ pub(crate) fn profile(chance: &mut Chance, pass: &[Layer], passes: u32, thrice: 
                 let start = format!("{}.{:03}\t", now_ns / 1000, now_ns % 1000);
                 format!("{stream},{name},{name},dynamic,{start},{duration},{cell},{formats}")
             };
-            match kernel.is_collective() {
-                true => {
-                    rows.extend([row("N/A"), row("83")]);
-                    again.push(row("84"));
-                }
-                false => rows.push(row("2")),
+            if kernel.is_collective() {
+                rows.extend([row("N/A"), row("83")]);
+                again.push(row("84"));
+            } else {
+                rows.push(row("2"))
             }
             now_ns += kernel.ps / 1000 + chance.below(1001);
         }

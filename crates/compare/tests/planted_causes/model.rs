@@ -70,26 +70,53 @@ pub(crate) struct Model {
 }
 
 pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts: bool) -> Layer {
-    let Model { tokens, hidden, inner, shards } = *model;
+    let mut kernels = attention(chance, model, quantised);
+    kernels.extend(feed_forward(chance, model, experts));
+    for kernel in &mut kernels {
+        match kernel.kernel_type.as_str() {
+            "hcom_allReduce_" => kernel.bytes = Some(model.tokens * model.hidden * 2),
+            "hcom_allGather_" => kernel.bytes = Some(model.tokens * model.hidden),
+            "FusedInferAttentionScore" => kernel.rule = "attention",
+            _ => {}
+        }
+        if kernel.is_collective() {
+            (kernel.source, kernel.rule) = (Some("INTERPOLATED"), "comm");
+        }
+    }
+    kernels
+}
+
+fn push(
+    kernels: &mut Layer,
+    operator: &'static str,
+    kernel_type: &str,
+    shapes: &[&[u64]],
+    simulated: &[&[u64]],
+    ps: u64,
+) {
+    kernels.push(Kernel {
+        operator,
+        kernel_type: kernel_type.to_owned(),
+        shapes: shapes.iter().map(|dims| dims.to_vec()).collect(),
+        simulated: simulated.iter().map(|dims| dims.to_vec()).collect(),
+        ps,
+        source: Some("MEASURED"),
+        rule: "identity",
+        bytes: None,
+    });
+}
+
+fn attention(chance: &mut Chance, model: &Model, quantised: bool) -> Layer {
+    let Model { tokens, hidden, shards, .. } = *model;
     let mut kernels = Layer::new();
-    let mut push = |operator, kernel_type: &str, shapes: &[&[u64]], simulated: &[&[u64]], ps| {
-        kernels.push(Kernel {
-            operator,
-            kernel_type: kernel_type.to_owned(),
-            shapes: shapes.iter().map(|dims| dims.to_vec()).collect(),
-            simulated: simulated.iter().map(|dims| dims.to_vec()).collect(),
-            ps,
-            source: Some("MEASURED"),
-            rule: "identity",
-            bytes: None,
-        });
-    };
-    let (matmul, product) = match quantised {
-        true => ("QuantBatchMatmulV3", "tensor_cast.static_quant_linear.default"),
-        false => ("MatMulV2", "aten.mm.default"),
+    let (matmul, product) = if quantised {
+        ("QuantBatchMatmulV3", "tensor_cast.static_quant_linear.default")
+    } else {
+        ("MatMulV2", "aten.mm.default")
     };
     let projected = hidden / shards + 256;
     push(
+        &mut kernels,
         "tensor_cast.add_rms_norm2.default",
         "AddRmsNormBias",
         &[&[tokens, hidden], &[tokens, hidden], &[hidden]],
@@ -98,6 +125,7 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
     );
     if quantised {
         push(
+            &mut kernels,
             "tensor_cast.quantize.default",
             "AscendQuantV2",
             &[&[tokens, hidden], &[hidden], &[hidden]],
@@ -106,6 +134,7 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
         );
     }
     push(
+        &mut kernels,
         product,
         matmul,
         &[&[tokens, hidden], &[hidden / 16, projected / 16, 16, 16]],
@@ -113,6 +142,7 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
         duration(chance, 8, 500),
     );
     push(
+        &mut kernels,
         "tensor_cast.apply_rope.default",
         "_triton_rope",
         &[&[tokens, 4, 128], &[tokens, 1, 128], &[81920, 128]],
@@ -120,6 +150,7 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
         duration(chance, 2, 30),
     );
     push(
+        &mut kernels,
         "tensor_cast.reshape_and_cache.default",
         "ReshapeAndCacheNdKernel",
         &[&[tokens, 1, 128], &[tokens, 1, 128], &[33, 128, 1, 128], &[33, 128, 1, 128], &[tokens]],
@@ -131,6 +162,7 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
     (inputs[0], inputs[1], inputs[2], inputs[4]) = (&query, &[33, 128, 128], &[33, 128, 128], &[2048, 2048]);
     (inputs[5], inputs[6], inputs[14]) = (&[1], &[1], &[1, 33]);
     push(
+        &mut kernels,
         "tensor_cast.attention.default",
         "FusedInferAttentionScore",
         &inputs,
@@ -138,14 +170,29 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
         duration(chance, 12, 200),
     );
     push(
+        &mut kernels,
         product,
         matmul,
         &[&[tokens, 512], &[hidden, 512]],
         &[&[tokens, 512], &[512, hidden]],
         duration(chance, 8, 200),
     );
-    push("tensor_cast.all_reduce.default", "hcom_allReduce_", &[], &[&[tokens, hidden]], duration(chance, 10, 800));
+    kernels
+}
+
+fn feed_forward(chance: &mut Chance, model: &Model, experts: bool) -> Layer {
+    let Model { tokens, hidden, inner, shards } = *model;
+    let mut kernels = Layer::new();
     push(
+        &mut kernels,
+        "tensor_cast.all_reduce.default",
+        "hcom_allReduce_",
+        &[],
+        &[&[tokens, hidden]],
+        duration(chance, 10, 800),
+    );
+    push(
+        &mut kernels,
         "tensor_cast.swiglu.default",
         "SwiGlu",
         &[&[tokens, 2 * inner / shards]],
@@ -153,9 +200,10 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
         duration(chance, 2, 40),
     );
     let half: &[u64] = &[tokens, inner / shards];
-    push("aten.mul.Tensor", "Mul", &[half, half], &[half, half], duration(chance, 2, 30));
+    push(&mut kernels, "aten.mul.Tensor", "Mul", &[half, half], &[half, half], duration(chance, 2, 30));
     if experts {
         push(
+            &mut kernels,
             "tensor_cast.moe_gating_top_k_softmax.default",
             "MoeGatingTopK",
             &[&[tokens, 256], &[256]],
@@ -163,24 +211,21 @@ pub(crate) fn layer(chance: &mut Chance, model: &Model, quantised: bool, experts
             duration(chance, 2, 9),
         );
         push(
+            &mut kernels,
             "tensor_cast.dispatch_ffn_combine_quant.default",
             "DispatchFFNCombine",
             &[&[tokens, hidden], &[16, hidden, 4096], &[16, 2048, hidden]],
             &[&[tokens, hidden], &[tokens, 8]],
             duration(chance, 100, 900),
         );
-        push("tensor_cast.all_gather.default", "hcom_allGather_", &[], &[&[tokens, hidden]], duration(chance, 10, 400));
-    }
-    for kernel in &mut kernels {
-        match kernel.kernel_type.as_str() {
-            "hcom_allReduce_" => kernel.bytes = Some(tokens * hidden * 2),
-            "hcom_allGather_" => kernel.bytes = Some(tokens * hidden),
-            "FusedInferAttentionScore" => kernel.rule = "attention",
-            _ => {}
-        }
-        if kernel.is_collective() {
-            (kernel.source, kernel.rule) = (Some("INTERPOLATED"), "comm");
-        }
+        push(
+            &mut kernels,
+            "tensor_cast.all_gather.default",
+            "hcom_allGather_",
+            &[],
+            &[&[tokens, hidden]],
+            duration(chance, 10, 400),
+        );
     }
     kernels
 }

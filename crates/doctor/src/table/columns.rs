@@ -58,7 +58,6 @@ impl Row {
     }
 }
 
-/// A table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) places: Places,

@@ -11,29 +11,17 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// The system refused to read or write.
-    #[error("{}: {source}", shown(.path))]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Files(#[from] crate::Error),
     /// A folder without shards.
     #[error("{}: no shards here (folders shard-I-of-N)", shown(.folder))]
-    NoShards {
-        /// The folder.
-        folder: PathBuf,
-    },
+    NoShards { folder: PathBuf },
     /// A shard that is not done.
     #[error("{}: there is no manifest.json, so this shard is not complete; run it again", shown(.folder))]
-    NoManifest {
-        /// Its folder.
-        folder: PathBuf,
-    },
+    NoManifest { folder: PathBuf },
     /// A file of a shard that is not what was written.
     #[error("{}: damaged or cut short: {}; run that shard again", shown(.path), excerpt(.reason))]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
@@ -51,7 +39,6 @@ pub enum Error {
     /// A shard that is there twice.
     #[error("{}: shard {shard} is also in {}", shown(.folder), shown(.other))]
     Repeated {
-        /// The shard.
         shard: Shard,
         /// A folder of it.
         folder: PathBuf,
@@ -81,7 +68,6 @@ pub enum Error {
     Changed {
         /// The input.
         path: PathBuf,
-        /// The shard.
         shard: Shard,
     },
     /// A result that does not belong to a case.
@@ -98,6 +84,6 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Error {
-        Error::Io { path: path.into(), source }
+        Error::Files(crate::Error::io(path, source))
     }
 }

@@ -107,7 +107,7 @@ impl InputFile {
         }
         match fingerprint(path) {
             Ok(fingerprint) => Ok(InputFile { path: name, fingerprint: Some(fingerprint) }),
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Err(Error::Files(crate::Error::Io { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
                 Ok(InputFile { path: name, fingerprint: None })
             }
             Err(error) => Err(error),

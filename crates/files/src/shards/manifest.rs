@@ -21,9 +21,7 @@ pub struct Manifest {
     status: Status,
     shard: u32,
     of: u32,
-    /// The tool.
     pub tool: String,
-    /// Its version.
     pub version: String,
     /// Its command line, without what says which shard this is.
     pub arguments: Vec<String>,

@@ -61,10 +61,7 @@ impl Record {
         }
         let mut bytes = Vec::new();
         file.take(length).read_to_end(&mut bytes)?;
-        match bytes.len() as u64 == length {
-            true => Ok(Record { case, bytes }),
-            false => Err(ErrorKind::UnexpectedEof.into()),
-        }
+        if bytes.len() as u64 == length { Ok(Record { case, bytes }) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
     fn size(&self) -> u64 {

@@ -72,10 +72,7 @@ impl FromStr for Shard {
     type Err = NoShard;
 
     fn from_str(text: &str) -> Result<Shard, NoShard> {
-        let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse().ok(),
-            false => None,
-        };
+        let number = |text: &str| if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None };
         let (shard, of) = text.split_once('/').ok_or(NoShard)?;
         number(shard).zip(number(of)).and_then(|(shard, of)| Shard::new(shard, of)).ok_or(NoShard)
     }

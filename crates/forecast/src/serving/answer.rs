@@ -10,7 +10,6 @@ use perfdb_model::roofline::{self, Device, Operands, Precision};
 /// The duration of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answer {
-    /// Its duration.
     pub duration_us: f64,
     /// Where it is from.
     pub source: Source,

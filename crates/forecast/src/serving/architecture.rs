@@ -77,7 +77,6 @@ pub enum Mixer {
     },
     /// Attention on latent vectors (MLA); the cache holds one of them a token.
     Latent {
-        /// Heads.
         heads: u64,
         /// Rank of the queries, where they go through one.
         #[serde(default)]
@@ -113,7 +112,6 @@ pub enum Mixer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Indexer {
-    /// Its heads.
     pub heads: u64,
     /// Size of a head.
     pub head_dim: u64,

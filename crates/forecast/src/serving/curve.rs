@@ -26,7 +26,6 @@ impl Source {
     /// All of them, the most certain first.
     pub const ALL: [Source; 4] = [Source::Measured, Source::Interpolated, Source::Extrapolated, Source::Roofline];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Source::Measured => "measured",

@@ -33,7 +33,6 @@ impl Part {
     /// All of them, in the order of reports.
     pub const ALL: [Part; 5] = [Part::Gemm, Part::Attention, Part::Experts, Part::Communication, Part::Other];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Part::Gemm => "GEMM",
@@ -76,7 +75,6 @@ pub enum Work {
     Attention {
         /// What the step is for.
         phase: Phase,
-        /// Sequences.
         sequences: u64,
         /// Keys of each sequence.
         length: u64,
@@ -95,7 +93,6 @@ pub enum Work {
     LatentAttention {
         /// What the step is for.
         phase: Phase,
-        /// Sequences.
         sequences: u64,
         /// Keys of each sequence.
         length: u64,
@@ -110,7 +107,6 @@ pub enum Work {
     LatentProducts {
         /// Whether before attention, or after it.
         is_before: bool,
-        /// Tokens.
         tokens: u64,
         /// Heads on the device.
         heads: u64,

@@ -14,7 +14,6 @@ pub enum Described {
 }
 
 impl Described {
-    /// The file.
     pub fn path(&self) -> &Path {
         let (Described::Config(path) | Described::Layers(path)) = self;
         path
@@ -31,7 +30,6 @@ impl Described {
 /// Deployments to forecast, and the files that this takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The model.
     pub model: Described,
     /// Tables `SYSTEM/FRAMEWORK/VERSION`.
     pub database: PathBuf,
@@ -46,7 +44,6 @@ pub struct Plan {
 /// The forecasts of a plan.
 #[derive(Debug)]
 pub struct Planned {
-    /// The model.
     pub model: Architecture,
     /// The tables that answered.
     pub tables: Tables,

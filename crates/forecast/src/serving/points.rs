@@ -37,7 +37,6 @@ pub struct Point {
     pub id: String,
     /// The folder of the system's tables.
     pub system: String,
-    /// The framework.
     pub framework: String,
     /// Its version, where one is given.
     pub version: Option<String>,

@@ -21,9 +21,6 @@ struct Arguments {
     /// The Python that runs them
     #[arg(long, value_name = "FILE", default_value = "python3")]
     python: PathBuf,
-    /// How many inputs
-    #[arg(long, default_value_t = 200)]
-    count: u64,
     /// Only these tools
     #[arg(long, value_name = "TOOL", num_args = 1..)]
     tools: Vec<String>,
@@ -36,7 +33,7 @@ fn main() -> Result<ExitCode, Error> {
     let tools = tools_option(&arguments.tools);
     let from = arguments.originals.display();
     let repeat = format!("beside-originals --originals {from} --seed {} --only RUN{tools}", arguments.numbers.seed);
-    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.below(arguments.count), &repeat, |number, tally| {
+    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.runs(), &repeat, |number, tally| {
         originals.run(arguments.numbers.seed, number, tally)
     }))
 }

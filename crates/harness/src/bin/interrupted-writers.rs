@@ -14,16 +14,13 @@ use std::process::ExitCode;
 struct Arguments {
     #[command(flatten)]
     numbers: Numbers,
-    /// How many runs
-    #[arg(long, default_value_t = 1000)]
-    count: u64,
 }
 
 fn main() -> Result<ExitCode, Error> {
     let arguments = Arguments::parse();
     let interruptions = Interruptions::new(arguments.numbers.program()?)?;
     let repeat = format!("interrupted-writers --seed {} --only RUN", arguments.numbers.seed);
-    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.below(arguments.count), &repeat, |number, tally| {
+    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.runs(), &repeat, |number, tally| {
         interruptions.run(arguments.numbers.seed, number, tally)
     }))
 }

@@ -17,9 +17,6 @@ use std::time::Duration;
 struct Arguments {
     #[command(flatten)]
     numbers: Numbers,
-    /// How many runs
-    #[arg(long, default_value_t = 1000)]
-    count: u64,
     /// Only these tools
     #[arg(long, value_name = "TOOL", num_args = 1..)]
     tools: Vec<String>,
@@ -52,7 +49,7 @@ fn main() -> Result<ExitCode, Error> {
     println!("{cases} cases of {tools} tools, seed {}", arguments.numbers.seed);
     let tools = tools_option(&arguments.tools);
     let repeat = format!("mutated-inputs --seed {} --only RUN --keep DIR{tools}", arguments.numbers.seed);
-    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.below(arguments.count), &repeat, |number, tally| {
+    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.runs(), &repeat, |number, tally| {
         mutated.run(arguments.numbers.seed, number, tally, arguments.keep.as_deref())
     }))
 }

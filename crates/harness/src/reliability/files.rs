@@ -13,7 +13,6 @@ pub enum Entry {
     File(Vec<u8>),
     /// A link and where it leads.
     Link(PathBuf),
-    /// A folder.
     Folder,
 }
 

@@ -12,6 +12,9 @@ pub struct Numbers {
     /// What the draws start from
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// How many runs
+    #[arg(long, default_value_t = 1000)]
+    count: u64,
     /// Only the run of this number
     #[arg(long, value_name = "RUN")]
     only: Option<u64>,
@@ -24,11 +27,11 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers of the runs: all below `count`, or the one that is asked for.
-    pub fn below(&self, count: u64) -> Range<u64> {
+    /// The numbers of the runs: all, or the one that is asked for.
+    pub fn runs(&self) -> Range<u64> {
         match self.only {
             Some(only) => only..only + 1,
-            None => 0..count,
+            None => 0..self.count,
         }
     }
 

@@ -75,7 +75,6 @@ impl Line {
         Line { words: line.split(' ').map(str::to_owned).collect(), ..Line::default() }
     }
 
-    /// The tool.
     pub fn tool(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }

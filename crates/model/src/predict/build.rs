@@ -68,9 +68,10 @@ impl Model {
         let within_reach: Vec<f64> = values.iter().map(|value| outliers::within_reach(*value)).collect();
         let field = Field { dims, coordinates: &coordinates, values: &within_reach, slices: &ranges, steps: &steps };
         // Sizes that nobody described need more rows to tell them apart, and what is found depends more on where the search began.
-        let (most, descents) = match powers.is_empty() {
-            true => (neighbours(dims), most_descents(dims)),
-            false => (MOST_NEIGHBOURS, GENERIC_DESCENTS),
+        let (most, descents) = if powers.is_empty() {
+            (neighbours(dims), most_descents(dims))
+        } else {
+            (MOST_NEIGHBOURS, GENERIC_DESCENTS)
         };
         let neighbours = most.min(count.saturating_sub(1));
         let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours, descents) };
@@ -205,9 +206,12 @@ fn learn_work(settled: &mut [Settled]) -> Vec<Power> {
         Power::fit(&some.iter().map(|at| (&all[*at].0[..], all[*at].1)).collect::<Vec<_>>())
     };
     let shared = fit(settled);
-    let of_slice = |slice: &Settled| match slice.measured.len() < FEWEST_PER_POWER * (slice.axis_count() + 2) {
-        true => shared.clone(),
-        false => fit(std::slice::from_ref(slice)),
+    let of_slice = |slice: &Settled| {
+        if slice.measured.len() < FEWEST_PER_POWER * (slice.axis_count() + 2) {
+            shared.clone()
+        } else {
+            fit(std::slice::from_ref(slice))
+        }
     };
     let powers: Vec<Power> = settled.iter().map(of_slice).collect();
     for (slice, power) in settled.iter_mut().zip(&powers) {

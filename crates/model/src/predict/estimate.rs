@@ -7,7 +7,6 @@ use std::fmt;
 /// How long a call takes, and the confidence of that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The duration.
     pub duration_us: f64,
     /// The lower end of the 90 % interval.
     pub low_us: f64,

@@ -50,9 +50,7 @@ pub struct Neighbour {
     pub slice: usize,
     /// Its share in the logarithm of the efficiency; they add up to one, and single ones may be negative.
     pub weight: f64,
-    /// Its duration.
     pub duration_us: f64,
-    /// Its efficiency.
     pub efficiency: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Ordinary kriging of a place from a few rows near it.
+//! Ordinary kriging of a place from a few rows near it: Cressie, *Statistics for Spatial Data*, 1993, section 3.2. The correlation is that
+//! of Matérn with ν = 3/2: Rasmussen and Williams, *Gaussian Processes for Machine Learning*, 2006, equation 4.17.
 
 use crate::predict::forest::{Forest, with_dims};
 
@@ -175,33 +176,29 @@ fn along<const D: usize>(
     likenesses.correlations(count, of)
 }
 
+/// A place of a slice that is predicted.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) slice: usize,
+    pub(crate) place: &'a [f64],
+    /// How it differs on axes on which no row varies.
+    pub(crate) beside: Likeness,
+}
+
 impl Correlations {
     pub(crate) fn new(count: usize) -> Correlations {
         Correlations { count: count.min(MOST_NEIGHBOURS), between: [0.0; BELOW], with_place: [0.0; MOST_NEIGHBOURS] }
     }
 
-    /// Of rows of a forest and a place; `beside` is how it differs on axes on which no row varies.
+    /// Of rows of a forest and a place.
     #[inline]
-    pub(crate) fn of(
-        forest: &Forest,
-        rows: &[u32],
-        slice: usize,
-        place: &[f64],
-        beside: Likeness,
-        of: Correlation,
-    ) -> Correlations {
-        with_dims!(forest.dims, D => Self::in_dims::<D>(forest, rows, slice, place, beside, of))
+    pub(crate) fn of(forest: &Forest, rows: &[u32], target: Target<'_>, of: Correlation) -> Correlations {
+        with_dims!(forest.dims, D => Self::in_dims::<D>(forest, rows, target, of))
     }
 
     #[inline]
-    fn in_dims<const D: usize>(
-        forest: &Forest,
-        rows: &[u32],
-        slice: usize,
-        place: &[f64],
-        beside: Likeness,
-        of: Correlation,
-    ) -> Correlations {
+    fn in_dims<const D: usize>(forest: &Forest, rows: &[u32], target: Target<'_>, of: Correlation) -> Correlations {
+        let Target { slice, place, beside } = target;
         let mut all = Correlations::new(rows.len());
         // By axis, so that the loops below run along memory.
         let mut near = [[0.0; MOST_NEIGHBOURS]; D];

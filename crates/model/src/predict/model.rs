@@ -5,7 +5,7 @@ use crate::predict::calibration::{Calibration, FEW};
 use crate::predict::class::Class;
 use crate::predict::estimate::{Estimate, measured_interval};
 use crate::predict::forest::{Forest, Nearest};
-use crate::predict::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3};
+use crate::predict::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3, Target};
 use crate::predict::outliers::{Moved, Outlier};
 use crate::predict::place::{MOST_AXES, Place};
 use crate::predict::power::Power;
@@ -262,7 +262,8 @@ impl Model {
     }
 
     pub(crate) fn correlations(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Correlations {
-        Correlations::of(&self.forest, near.rows(), spot.slice, &spot.place, spot.beside, self.correlation)
+        let target = Target { slice: spot.slice, place: &spot.place, beside: spot.beside };
+        Correlations::of(&self.forest, near.rows(), target, self.correlation)
     }
 
     pub(crate) fn near<'n>(

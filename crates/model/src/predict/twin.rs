@@ -23,7 +23,6 @@ pub(crate) struct Twin {
 pub struct TwinRow {
     /// Its number.
     pub row: u32,
-    /// Its slice.
     pub slice: usize,
     /// By how much longer it took than its slice does around the place, relatively: 0.03 for 3 % longer.
     pub excess: f64,

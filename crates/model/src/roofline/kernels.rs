@@ -58,7 +58,6 @@ pub struct MatMul {
 }
 
 impl MatMul {
-    /// Its work.
     pub fn work(self, operands: Operands) -> Work {
         self.work_in_groups(1.0, operands)
     }

@@ -64,15 +64,19 @@ pub fn estimate_with_drift(
     let relative = [0, 1].map(|side| values[side].iter().map(|value| value / totals[side]).collect::<Vec<f64>>());
     let spreads = [0, 1].map(|side| Spread::new(relative[side].clone(), sides[side]));
     let by_cluster = sides.iter().all(|series| clusters::count(series) >= CLUSTERS_AS_SAMPLES);
-    let paired = match by_cluster {
-        true => clusters::of_pairs([&spreads[0], &spreads[1]], sides),
-        false => (same_calls && sides[0].len() == sides[1].len() && vary_together(&spreads))
+    let paired = if by_cluster {
+        clusters::of_pairs([&spreads[0], &spreads[1]], sides)
+    } else {
+        (same_calls && sides[0].len() == sides[1].len() && vary_together(&spreads))
             .then(|| of_paired_calls(&relative, sides))
-            .flatten(),
+            .flatten()
     };
-    let apart = |side: usize| match by_cluster {
-        true => clusters::of_clusters(&spreads[side], sides[side], drifts[side]),
-        false => spreads[side].of_few_clusters(sides[side]),
+    let apart = |side: usize| {
+        if by_cluster {
+            clusters::of_clusters(&spreads[side], sides[side], drifts[side])
+        } else {
+            spreads[side].of_few_clusters(sides[side])
+        }
     };
     let variance = match paired {
         Some(variance) => variance,

@@ -49,9 +49,10 @@ impl CommonVariance {
         let own = mean - digamma(degrees / 2.0) + (degrees / 2.0).ln();
         let most = degrees * (independent_rows(&residuals, degrees) - 1.0);
         let of_scatter = if beyond_chance > 0.0 { 2.0 * trigamma_inverse(beyond_chance) } else { f64::INFINITY };
-        let value = match of_scatter.is_finite() {
-            true => (own + digamma(of_scatter / 2.0) - (of_scatter / 2.0).ln()).exp(),
-            false => own.exp(),
+        let value = if of_scatter.is_finite() {
+            (own + digamma(of_scatter / 2.0) - (of_scatter / 2.0).ln()).exp()
+        } else {
+            own.exp()
         };
         let degrees_of_freedom = of_scatter.min(most);
         (degrees_of_freedom > 0.0).then_some(CommonVariance { value, degrees_of_freedom })

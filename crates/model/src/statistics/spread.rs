@@ -24,11 +24,10 @@ impl Variance {
     /// The sum of independent ones, with the degrees of freedom of Satterthwaite (1946).
     pub(crate) fn sum(parts: &[Variance]) -> Variance {
         let value: f64 = parts.iter().map(|part| part.value).sum();
-        let degrees_of_freedom = match value > 0.0 {
-            true => {
-                value * value / parts.iter().map(|part| part.value * part.value / part.degrees_of_freedom).sum::<f64>()
-            }
-            false => parts.iter().map(|part| part.degrees_of_freedom).sum(),
+        let degrees_of_freedom = if value > 0.0 {
+            value * value / parts.iter().map(|part| part.value * part.value / part.degrees_of_freedom).sum::<f64>()
+        } else {
+            parts.iter().map(|part| part.degrees_of_freedom).sum()
         };
         Variance { value, degrees_of_freedom }
     }

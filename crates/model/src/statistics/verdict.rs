@@ -31,7 +31,6 @@ impl Verdict {
 /// A verdict and what it is based on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: Verdict,
     /// Second time by the first; `None` where there are too few samples.
     pub ratio: Option<f64>,

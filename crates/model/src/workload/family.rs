@@ -5,9 +5,7 @@
 pub enum Family {
     /// A product of two matrices.
     Product(Product),
-    /// A convolution.
     Convolution,
-    /// Attention.
     Attention(AttentionCall),
     /// Attention over sequences that stand one behind the other, whose lengths are known from elsewhere.
     PackedAttention(PackedCall),

@@ -202,9 +202,8 @@ mod tests {
     /// Documents of which most are read here, some with a few bytes changed.
     fn document() -> impl Strategy<Value = String> {
         let entries = prop::collection::vec(entry(), 1..3);
-        let item = (entries, prop::bool::ANY).prop_map(|(entries, braced)| match braced {
-            true => format!("- {{{}}}", entries.join(", ")),
-            false => format!("- {}", entries.join("\n  ")),
+        let item = (entries, prop::bool::ANY).prop_map(|(entries, braced)| {
+            if braced { format!("- {{{}}}", entries.join(", ")) } else { format!("- {}", entries.join("\n  ")) }
         });
         let line = prop_oneof![8 => item, 1 => Just(String::new()), 1 => " {0,3}#[ -~]{0,5}"];
         let lines = (prop::bool::ANY, "|  ", prop::collection::vec(line, 1..4));

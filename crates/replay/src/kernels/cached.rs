@@ -39,7 +39,6 @@ impl<'a, E> Part<'a, E> {
 pub struct Cached<'a, E, L> {
     /// Parts of a key.
     pub key: &'a [Part<'a, E>],
-    /// The value.
     pub value: &'a Part<'a, E>,
     /// The line that holds a position.
     pub line: L,

@@ -17,7 +17,6 @@ pub struct Group {
 /// Matrices of one size, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrices<'a, G> {
-    /// All values.
     pub values: &'a [G],
     /// Rows of each matrix.
     pub rows: usize,

@@ -169,10 +169,7 @@ mod tests {
                 move |row, column| values[at(row, column)]
             };
             let (a_at, b_at) = (matrix(&left, m, k, transposed.0), matrix(&right, k, n, transposed.1));
-            let face = |values, rows, columns, transposed| match transposed {
-                true => Matrix::row_major(values, columns, rows).transposed(),
-                false => Matrix::row_major(values, rows, columns),
-            };
+            let face = |values, rows, columns, transposed| if transposed { Matrix::row_major(values, columns, rows).transposed() } else { Matrix::row_major(values, rows, columns) };
             let a = face(&left[GUARD..GUARD + m * k], m, k, transposed.0);
             let b = face(&right[GUARD..GUARD + k * n], k, n, transposed.1);
             let previous = if kept { Previous::Kept } else { Previous::Replaced };

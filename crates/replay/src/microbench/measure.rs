@@ -176,9 +176,10 @@ impl MeasureOptions<'_> {
             RowSelection::Journals(_) => (false, true),
         };
         let mut settings = RunSettings { output: output.to_owned(), ..self.settings.clone() };
-        match is_taken {
-            true => settings.rows = RowSelection::Journals(vec![directory.journal()]),
-            false => settings.journal = Some(directory.journal()),
+        if is_taken {
+            settings.rows = RowSelection::Journals(vec![directory.journal()])
+        } else {
+            settings.journal = Some(directory.journal())
         }
         let old = own_profiles(output)?;
         let options = RunAllOptions {

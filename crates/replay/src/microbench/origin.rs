@@ -37,7 +37,6 @@ type CaseOrigin = (String, String, String, u64, f64, f64, f64, f64);
 /// What a run was asked for that its journal does not have.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Backend.
     pub backend: String,
     /// Timed runs, where known.
     pub repeats: Option<u32>,

@@ -27,7 +27,6 @@ pub struct Remaining {
 /// An operator that was not measured to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemainingOperator {
-    /// Its name.
     pub name: &'static str,
     /// Rows that have been measured.
     pub measured: usize,

@@ -19,7 +19,6 @@ use perfdb_store::kernel::operator_name;
 /// How a run over several operators is made.
 #[derive(Clone, Debug)]
 pub struct RunAllOptions {
-    /// Database folder.
     pub database: PathBuf,
     /// The operators, in running order.
     pub operators: Vec<&'static Operator>,

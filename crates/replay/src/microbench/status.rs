@@ -14,7 +14,6 @@ use crate::microbench::error::Error;
 pub struct RunStatus {
     /// Ran.
     pub success: Vec<String>,
-    /// Failed.
     pub failed: Vec<FailedOperator>,
     /// Had no table.
     pub skipped: Vec<String>,

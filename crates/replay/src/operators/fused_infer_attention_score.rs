@@ -75,23 +75,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let recorded_mask = inputs.mask.as_ref().map(mask_spec).transpose()?;
     let width = query.last().copied().unwrap_or(1);
     let paged = table.is_some();
-    if !(paged && key.len() == 3) {
-        require_fit(key.last() == Some(&width), || format!("query {query:?} and key {key:?}"))?;
-    }
-    require_fit(key[..key.len() - 1] == value[..value.len() - 1], || format!("key {key:?} and value {value:?}"))?;
-    let rope_fits = |rope: &Option<(Shape, DType)>, of: &[usize]| {
-        rope.as_ref().is_none_or(|(rope, _)| rope.len() == of.len() && rope[..rope.len() - 1] == of[..of.len() - 1])
-    };
-    require_fit(rope_fits(&query_rope, &query) && rope_fits(&key_rope, &key), || {
-        "rotated parts unlike query and key".to_owned()
-    })?;
-    if let (Form::Batch { batch, .. }, Some(n)) = (form, inputs.query_lengths) {
-        require_fit(n == batch, || format!("{n} lengths for {batch} sequences"))?;
-    }
-    if let (Form::Batch { batch, .. }, false) = (form, paged) {
-        let fits = key[0] == batch && inputs.key_lengths.is_none_or(|m| m == batch);
-        require_fit(fits, || format!("key {key:?} and {:?} lengths for {batch} sequences", inputs.key_lengths))?;
-    }
+    inputs.check_fit([&query, &key, &value], [&query_rope, &key_rope], form, paged)?;
 
     let runtime = Runtime::new(row)?;
     let key_heads = runtime.num_key_value_heads.unwrap_or(match (form, paged, key.len()) {
@@ -153,6 +137,34 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
 }
 
 impl<'a> Inputs<'a> {
+    /// Insists on shapes of query, key, value and their rotated parts that belong together (`shape-mismatch`).
+    fn check_fit(
+        &self,
+        [query, key, value]: [&Shape; 3],
+        [query_rope, key_rope]: [&Option<(Shape, DType)>; 2],
+        form: Form,
+        paged: bool,
+    ) -> Result<(), Refusal> {
+        if !(paged && key.len() == 3) {
+            require_fit(key.last() == query.last(), || format!("query {query:?} and key {key:?}"))?;
+        }
+        require_fit(key[..key.len() - 1] == value[..value.len() - 1], || format!("key {key:?} and value {value:?}"))?;
+        let rope_fits = |rope: &Option<(Shape, DType)>, of: &[usize]| {
+            rope.as_ref().is_none_or(|(rope, _)| rope.len() == of.len() && rope[..rope.len() - 1] == of[..of.len() - 1])
+        };
+        require_fit(rope_fits(query_rope, query) && rope_fits(key_rope, key), || {
+            "rotated parts unlike query and key".to_owned()
+        })?;
+        if let (Form::Batch { batch, .. }, Some(n)) = (form, self.query_lengths) {
+            require_fit(n == batch, || format!("{n} lengths for {batch} sequences"))?;
+        }
+        if let (Form::Batch { batch, .. }, false) = (form, paged) {
+            let fits = key[0] == batch && self.key_lengths.is_none_or(|m| m == batch);
+            require_fit(fits, || format!("key {key:?} and {:?} lengths for {batch} sequences", self.key_lengths))?;
+        }
+        Ok(())
+    }
+
     fn new(slots: &Slots<'a>) -> Result<Self, Refusal> {
         let required = [0, 1, 2].map(|at| slots.get(at).required());
         for slot in &required {

@@ -9,9 +9,9 @@ use crate::kernels::with_type;
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::inputs::{dtypes, require_fit, shapes};
+use crate::inputs::resized;
 use crate::operator::{Operator, PlanOptions, Planned};
-use crate::refusal::{CaseError, Refusal, output_count};
+use crate::refusal::{CaseError, Refusal};
 use crate::row::{Row, column};
 
 const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
@@ -19,13 +19,7 @@ const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column:
 pub(super) const OPERATOR: Operator = Operator::new("PadV3", READS, plan, run);
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
-    let inputs = row.inputs()?.present();
-    let recorded = row.outputs()?.first_shape();
-    let [x] = inputs.at_least()?;
-    let recorded = recorded.ok_or_else(|| output_count("no recorded output"))?;
-    let [shape] = shapes([x])?;
-    let [dtype] = dtypes([x])?;
-    require_fit(recorded.len() == shape.len(), || format!("{shape:?} padded to {recorded:?}"))?;
+    let (x, shape, dtype, recorded) = resized(row, |shape, recorded| format!("{shape:?} padded to {recorded:?}"))?;
     let pad: Vec<i64> =
         shape.iter().zip(recorded.iter()).rev().flat_map(|(from, to)| [0, *to as i64 - *from as i64]).collect();
     Ok(Call::new("torch.nn.functional.pad")

@@ -8,9 +8,9 @@ use crate::kernels::with_type;
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::inputs::{dtypes, require_fit, shapes};
+use crate::inputs::resized;
 use crate::operator::{Operator, PlanOptions, Planned};
-use crate::refusal::{CaseError, Refusal, out_of_range, output_count};
+use crate::refusal::{CaseError, Refusal, out_of_range};
 use crate::row::{Row, column};
 
 const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
@@ -18,13 +18,7 @@ const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column:
 pub(super) const OPERATOR: Operator = Operator::new("Slice", READS, plan, run);
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
-    let inputs = row.inputs()?.present();
-    let recorded = row.outputs()?.first_shape();
-    let [x] = inputs.at_least()?;
-    let recorded = recorded.ok_or_else(|| output_count("no recorded output"))?;
-    let [shape] = shapes([x])?;
-    let [dtype] = dtypes([x])?;
-    require_fit(recorded.len() == shape.len(), || format!("{recorded:?} of {shape:?}"))?;
+    let (x, shape, dtype, recorded) = resized(row, |shape, recorded| format!("{recorded:?} of {shape:?}"))?;
     if recorded.iter().zip(&shape).any(|(to, from)| to > from) {
         return Err(out_of_range(format!("{recorded:?} of {shape:?}")));
     }

@@ -112,7 +112,6 @@ pub struct Present<'a> {
 }
 
 impl<'a> Present<'a> {
-    /// The slots.
     pub fn slots(&self) -> &[Recorded<'a>] {
         &self.slots
     }

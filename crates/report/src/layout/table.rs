@@ -81,9 +81,7 @@ pub(crate) enum Tone {
     /// Nothing.
     #[default]
     Plain,
-    /// Too much.
     TooMuch,
-    /// Too little.
     TooLittle,
     /// Something is wrong.
     Error,

@@ -14,7 +14,6 @@ pub struct MeasureTable {
     pub kernel_type: String,
     /// The table.
     pub text: String,
-    /// Its rows.
     pub rows: usize,
 }
 

@@ -137,9 +137,10 @@ impl Uniform {
 
     /// What to do about it.
     pub(super) fn advice(self) -> &'static str {
-        match self.percent > 0.0 {
-            true => "look at clocks, power limit and throttling of the measured device before any kernel",
-            false => "the measured device runs faster than the one whose rows predict: compare their clocks",
+        if self.percent > 0.0 {
+            "look at clocks, power limit and throttling of the measured device before any kernel"
+        } else {
+            "the measured device runs faster than the one whose rows predict: compare their clocks"
         }
     }
 }

@@ -7,7 +7,6 @@ use perfdb_store::update::{ChangeKind, RowChange, TableChanges, TableUpdate};
 pub enum Detail {
     /// Durations; of the other cells only how many there are. Lines fit a terminal.
     Durations,
-    /// Every cell.
     Cells,
 }
 

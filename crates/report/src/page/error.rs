@@ -14,14 +14,10 @@ pub enum Error {
     Json(#[from] serde_json::Error),
     /// A file to be bundled is not a report page.
     #[error("{}: not a report page of perfdb", .path.display())]
-    NoReport {
-        /// The file.
-        path: PathBuf,
-    },
+    NoReport { path: PathBuf },
     /// A file to be bundled has an element that no report page has.
     #[error("{}: has an element <{element}>, which no report of perfdb has", .path.display())]
     ForeignElement {
-        /// The file.
         path: PathBuf,
         /// The element's name.
         element: &'static str,
@@ -29,7 +25,6 @@ pub enum Error {
     /// A file to be bundled was made by a version with another form of pages.
     #[error("{}: a report page of form {found}, this version bundles form {expected}: write it again", .path.display())]
     OtherForm {
-        /// The file.
         path: PathBuf,
         /// What the file says.
         found: String,

@@ -35,9 +35,7 @@ pub struct Part {
 /// A chart or a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// A chart.
     Chart(Chart),
-    /// A table.
     Table(Table),
 }
 
@@ -126,9 +124,7 @@ impl KeyFigure {
 /// Where a page comes from. It has no date: the same input makes the same page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Provenance {
-    /// The tool.
     pub tool: String,
-    /// Its version.
     pub version: String,
     /// What it read.
     pub inputs: Vec<Input>,

@@ -123,9 +123,10 @@ fn base64(bytes: &[u8]) -> String {
     for chunk in bytes.chunks(3) {
         let bits = chunk.iter().enumerate().fold(0_u32, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
         for at in 0..4 {
-            match at <= chunk.len() {
-                true => out.push(char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize])),
-                false => out.push('='),
+            if at <= chunk.len() {
+                out.push(char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]))
+            } else {
+                out.push('=')
             }
         }
     }

@@ -9,7 +9,6 @@ use crate::page::number::{counted, grouped, percent};
 pub struct StackedBars<'a> {
     /// The names of the parts, in the order of the colours.
     pub parts: Vec<&'a str>,
-    /// The bars.
     pub bars: Vec<StackedBar<'a>>,
     /// The unit of all values.
     pub unit: &'a str,

@@ -62,7 +62,6 @@ enum Form {
 }
 
 impl Column {
-    /// Texts.
     pub fn text<T: Into<String>>(title: impl Into<String>, cells: impl IntoIterator<Item = T>) -> Column {
         Column::new(title, Cells::Text(cells.into_iter().map(Into::into).collect()))
     }

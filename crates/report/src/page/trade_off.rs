@@ -28,7 +28,6 @@ pub struct TradeOffPoint {
     pub name: String,
     /// Its time, the lower and the upper end of the interval of it.
     pub time: [f64; 3],
-    /// Its throughput.
     pub throughput: f64,
     /// Row in the table that the chart leads to.
     pub row: usize,

@@ -140,9 +140,8 @@ fn words(status: RowStatus) -> &'static str {
 }
 
 fn table(rows: &[OpRow], measured_us: f64) -> Table {
-    let error = |row: &OpRow| match row.is_predicted_only() || row.prof_per_fwd_us.value() == 0.0 {
-        true => f64::NAN,
-        false => row.error_pct.value(),
+    let error = |row: &OpRow| {
+        if row.is_predicted_only() || row.prof_per_fwd_us.value() == 0.0 { f64::NAN } else { row.error_pct.value() }
     };
     Table::new(
         "kernels",

@@ -139,14 +139,15 @@ fn workload(workload: &WorkloadDiff) -> Part {
         percent(covered)
     );
     let trust = Trust::of_share(covered / 100.0, [MOST, MANY], reason);
-    let verdict = match answered.a_us > 0.0 {
-        true => format!(
+    let verdict = if answered.a_us > 0.0 {
+        format!(
             "{} → {}, {}.",
             micros(answered.a_us),
             micros(answered.b_us),
             crate::versions::change_in_words(answered.b_us / answered.a_us)
-        ),
-        false => "No call has rows in both databases.".to_owned(),
+        )
+    } else {
+        "No call has rows in both databases.".to_owned()
     };
     let mut steps: Vec<Step> = workload
         .kernels

@@ -16,7 +16,6 @@ pub struct EventColumns {
 /// Some rows of it, and the first cell that did not fit.
 #[derive(Debug, Default)]
 pub struct EventBatch {
-    /// The rows.
     pub rows: Batch,
     /// A number that is none: the column and the cell.
     pub misfit: Option<(String, String)>,

@@ -20,7 +20,6 @@ const COLUMNS: [&str; 13] = [
     "other_metadata",
 ];
 
-/// The header.
 pub fn csv_header() -> String {
     let mut out = String::new();
     push_row(&mut out, COLUMNS, "\r\n");

@@ -7,7 +7,6 @@ use perfdb_audit::versions::diff::{Outcome, TableDiff};
 pub struct Listed {
     /// The kernel type.
     pub kernel_type: String,
-    /// The case.
     pub case: String,
     /// The lines in both tables.
     pub lines: [u64; 2],

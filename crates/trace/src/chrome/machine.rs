@@ -90,10 +90,12 @@ impl<'o> Machine<'o> {
     /// Goes on in front of an event at `at`, or behind the end of `traceEvents`.
     pub(super) fn resume(&mut self, at: usize, list_ended: bool) {
         self.at = at;
-        self.state = match list_ended {
-            false => State::Event,
-            true if self.bare_list => State::Done,
-            true => State::AfterMember,
+        self.state = if !list_ended {
+            State::Event
+        } else if self.bare_list {
+            State::Done
+        } else {
+            State::AfterMember
         };
     }
 

@@ -199,8 +199,5 @@ fn quoted(place: Range<usize>, text: &str) -> Cow<'_, str> {
 
 /// Each CRLF and CR as one LF.
 fn with_line_feeds(content: Cow<'_, str>) -> Cow<'_, str> {
-    match content.contains('\r') {
-        true => Cow::Owned(content.replace("\r\n", "\n").replace('\r', "\n")),
-        false => content,
-    }
+    if content.contains('\r') { Cow::Owned(content.replace("\r\n", "\n").replace('\r', "\n")) } else { content }
 }

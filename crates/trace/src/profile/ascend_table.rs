@@ -142,9 +142,10 @@ impl Table {
     }
 
     fn finish(mut self) -> Profile {
-        self.profile.steps = match self.steps.is_empty() {
-            false => Some(RowSteps { basis: StepBasis::Column, names: self.steps, of_kernels: self.of_kernels }),
-            true => by_pauses(&self.profile.kernels),
+        self.profile.steps = if self.steps.is_empty() {
+            by_pauses(&self.profile.kernels)
+        } else {
+            Some(RowSteps { basis: StepBasis::Column, names: self.steps, of_kernels: self.of_kernels })
         };
         self.profile
     }

@@ -319,10 +319,8 @@ impl Reader<'_> {
                 let launch = Some(common.launch(&mut self.calls));
                 let Common { start, duration, device, stream, .. } = common;
                 let direction = kind.and_then(|kind| self.directions.get(&kind).copied());
-                let name = match is_set {
-                    true => "Memset".to_owned(),
-                    false => format!("Memcpy {}", direction.unwrap_or(DIRECTIONS[0])),
-                };
+                let name =
+                    if is_set { "Memset".to_owned() } else { format!("Memcpy {}", direction.unwrap_or(DIRECTIONS[0])) };
                 let name = self.profile.names.text(&name);
                 let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).unwrap_or(0);
                 self.profile.copies.push(Copy { start, duration, name, is_set, device, stream, launch, bytes });

@@ -31,13 +31,11 @@ impl<'a> Database<'a> {
     /// Opens a file that nobody writes.
     pub(super) fn open(path: &'a Path) -> Result<Database<'a>, Error> {
         let fault = |error| fault(path, &error);
-        let connection = match is_compressed(path) {
-            true => in_memory(Source::open_regular(path)?.read_within(LARGEST_INFLATED)?).map_err(fault)?,
-            false => {
-                let flags =
-                    OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-                Connection::open_with_flags(address(path)?, flags).map_err(fault)?
-            }
+        let connection = if is_compressed(path) {
+            in_memory(Source::open_regular(path)?.read_within(LARGEST_INFLATED)?).map_err(fault)?
+        } else {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            Connection::open_with_flags(address(path)?, flags).map_err(fault)?
         };
         connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON").map_err(fault)?;
         let mut database = Database { path, connection, tables: BTreeMap::new() };
@@ -117,7 +115,6 @@ impl Fields<'_> {
         }
     }
 
-    /// A text.
     pub(super) fn text(&self, at: usize) -> Option<String> {
         match self.0.get_ref(at).ok()? {
             ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),

@@ -70,10 +70,12 @@ impl<'a> Number<'a> {
     /// is too large for a double.
     pub fn to_addend(&self) -> Option<f64> {
         let value = self.to_f64();
-        match self.integer {
-            true if value.is_infinite() => None,
-            true => Some(value + 0.0),
-            false => Some(value),
+        if !self.integer {
+            Some(value)
+        } else if value.is_infinite() {
+            None
+        } else {
+            Some(value + 0.0)
         }
     }
 

@@ -17,9 +17,10 @@ pub enum Target<W: Write> {
 impl<W: Write> Target<W> {
     /// Compresses what goes to a file whose name ends in `.gz`. The same text gives the same bytes.
     pub fn of_name(name: &Path, out: W) -> Target<W> {
-        match name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
-            true => Target::Gzip(Box::new(GzEncoder::new(out, Compression::fast()))),
-            false => Target::Plain(out),
+        if name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
+            Target::Gzip(Box::new(GzEncoder::new(out, Compression::fast())))
+        } else {
+            Target::Plain(out)
         }
     }
 

@@ -15,7 +15,6 @@ use std::path::Path;
 pub struct Settled {
     /// The locks of the database.
     pub locks: DirectoryLocks,
-    /// The audit.
     pub audit: Audit,
     /// The rows to measure next.
     pub suggestions: Suggestions,

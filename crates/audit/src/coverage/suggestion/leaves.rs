@@ -24,10 +24,12 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
     let Some(entry) = mapping.find(&name, Lookup::Nested) else {
         // A kernel that is asked for by its own name needs no entry.
         let is_kernel = one.finding.kernels.iter().any(|(kernel, ..)| *kernel == name);
-        return vec![match is_kernel {
-            true if is_collective(&name) => Leaf::Unasked { name, reason: COLLECTIVE },
-            true => Leaf::Asked { query: Box::new(query.clone()) },
-            false => Leaf::Unasked { name, reason: UNMAPPED },
+        return vec![if !is_kernel {
+            Leaf::Unasked { name, reason: UNMAPPED }
+        } else if is_collective(&name) {
+            Leaf::Unasked { name, reason: COLLECTIVE }
+        } else {
+            Leaf::Asked { query: Box::new(query.clone()) }
         }];
     };
     if entry.category.as_deref() == Some("communication") {

@@ -31,7 +31,6 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The sign.
     pub fn sign(self) -> &'static str {
         match self {
             Bound::UpTo => "≤",

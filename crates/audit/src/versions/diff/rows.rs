@@ -18,7 +18,6 @@ use std::path::Path;
 /// A case and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowDiff {
-    /// The case.
     pub case: Case,
     /// Its row in the first database.
     pub a: Option<Side>,

@@ -41,7 +41,6 @@ pub struct Tally {
 pub struct Slowest {
     /// Its kernel type.
     pub kernel_type: String,
-    /// Its case.
     pub case: Case,
     /// The second duration by the first.
     pub ratio: f64,

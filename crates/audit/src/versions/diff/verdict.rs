@@ -33,7 +33,6 @@ pub enum Doubt {
 }
 
 impl Outcome {
-    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Same => "same",
@@ -117,10 +116,12 @@ fn outcome(ratio: f64, noise: f64, tolerance: f64) -> Outcome {
     if noise > if is_same { limit } else { difference.abs() } && noise > 0.0 {
         return Outcome::CannotTell(Doubt::Spread);
     }
-    match is_same {
-        true => Outcome::Same,
-        false if difference > 0.0 => Outcome::Slower,
-        false => Outcome::Faster,
+    if is_same {
+        Outcome::Same
+    } else if difference > 0.0 {
+        Outcome::Slower
+    } else {
+        Outcome::Faster
     }
 }
 

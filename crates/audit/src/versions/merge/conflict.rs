@@ -75,7 +75,6 @@ impl Taken {
 pub struct Conflict {
     /// The kernel type.
     pub kernel_type: String,
-    /// The case.
     pub case: Case,
     /// Which duration.
     pub duration: Source,

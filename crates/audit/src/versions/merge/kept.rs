@@ -37,10 +37,8 @@ pub(super) fn keep(directory: &Path, kernel_type: &str, rows: &[Kept]) -> Result
     if path.is_symlink() {
         return Err(Error::Link { path });
     }
-    let mut file = match path.exists() {
-        true => Table::read(&path, &ReadOptions::database())?,
-        false => Table::new(&path, OWN_COLUMNS),
-    };
+    let mut file =
+        if path.exists() { Table::read(&path, &ReadOptions::database())? } else { Table::new(&path, OWN_COLUMNS) };
     for name in
         OWN_COLUMNS.into_iter().chain(rows.iter().flat_map(|row| row.cells.iter().map(|(name, _)| name.as_str())))
     {

@@ -39,9 +39,10 @@ pub(super) fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut
             (None, Some(found)) => {
                 pending.notes.push(format!("{} is taken over", shown(&other)));
                 taken = place.collectives()?.is_some();
-                text = Some(match taken {
-                    true => with_collectives_in(&found, COLLECTIVES).ok_or(Error::Reference { path: other })?,
-                    false => found.clone(),
+                text = Some(if taken {
+                    with_collectives_in(&found, COLLECTIVES).ok_or(Error::Reference { path: other })?
+                } else {
+                    found.clone()
                 });
                 (own, owner) = (Some(found), place);
             }

@@ -4,7 +4,7 @@ use super::{LARGEST_SIZES, MOST_ROWS, few};
 use crate::predict::beyond::{Method, Near, hold, plane};
 use crate::predict::class::Class;
 use crate::predict::forest::Nearest;
-use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS};
+use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS, Target};
 use crate::predict::model::{Model, Spot};
 use crate::predict::rows::choose;
 use crate::predict::twin::values_of;
@@ -189,7 +189,8 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
     let slice = model.forest.slice_of(row);
     let place = model.forest.row(row);
     let spot = Spot::of_row(model, row);
-    let correlations = Correlations::of(&model.forest, &rows, slice, place, Likeness::SAME, model.correlation);
+    let target = Target { slice, place, beside: Likeness::SAME };
+    let correlations = Correlations::of(&model.forest, &rows, target, model.correlation);
     let missed = |values: [f64; MOST_NEIGHBOURS], truth: f64| {
         let kriged = correlations.solve(&values, model.correlation.nugget);
         let near = Near {
@@ -234,7 +235,8 @@ pub(super) fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
     }
     let near = model.around(slice, place, |other| other != row && other != unknown);
     let rows = near.rows();
-    let correlations = Correlations::of(&model.forest, rows, slice, place, Likeness::SAME, model.correlation);
+    let target = Target { slice, place, beside: Likeness::SAME };
+    let correlations = Correlations::of(&model.forest, rows, target, model.correlation);
     let kriged = correlations.solve(&model.values_of(rows), model.correlation.nugget);
     let residual = kriged.value - model.residuals[row as usize];
     (residual * residual / kriged.variance).min(model.hardest)

@@ -85,7 +85,8 @@ fn the_value_is_that_of_the_ordinary_kriging_equations() {
     let variance = 1.0 + OF.nugget - covered - multiplier;
 
     let all = [0, 1, 2, 3, 4];
-    let found = Correlations::of(&forest, &all, 0, &place, Likeness::SAME.and(beside), OF);
+    let found =
+        Correlations::of(&forest, &all, Target { slice: 0, place: &place, beside: Likeness::SAME.and(beside) }, OF);
     let mut padded = [0.0; MOST_NEIGHBOURS];
     padded[..5].copy_from_slice(&values);
     let kriged = found.solve(&padded, OF.nugget);

@@ -29,9 +29,10 @@ pub(super) fn work(call: &Call) -> Option<CallWork> {
     let size = |at: usize| {
         let (before, kernel) = (input[at + 2], weight[at + 2]);
         let reach = dilation[at] * (kernel - 1.0);
-        match is_transposed {
-            true => (before - 1.0) * stride[at] - 2.0 * padding[at] + reach + output_padding[at] + 1.0,
-            false => ((before + 2.0 * padding[at] - reach - 1.0) / stride[at]).floor() + 1.0,
+        if is_transposed {
+            (before - 1.0) * stride[at] - 2.0 * padding[at] + reach + output_padding[at] + 1.0
+        } else {
+            ((before + 2.0 * padding[at] - reach - 1.0) / stride[at]).floor() + 1.0
         }
     };
     let channels = if is_transposed { weight[1] * groups } else { weight[0] };

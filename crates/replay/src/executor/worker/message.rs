@@ -114,7 +114,6 @@ impl FromWorker {
 /// A line as the driver understands it.
 #[derive(Debug)]
 pub(super) enum Received {
-    /// A message.
     Message(FromWorker),
     /// An object of a known type that lacks something.
     Malformed(String),
