@@ -172,9 +172,10 @@ pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
     }
     let wrong = given.iter().zip(kinds).filter_map(|(one, kind)| {
         let kind = kind.filter(|kind| !one.wanted.takes(*kind, tool))?;
-        let text = match tool == WITH_OPERATORS && kind == Kind::Kernels {
-            true => "this is a kernel CSV of a profile; parse-kernel-details makes a database of it".to_owned(),
-            false => format!("this is {}", kind.text()),
+        let text = if tool == WITH_OPERATORS && kind == Kind::Kernels {
+            "this is a kernel CSV of a profile; parse-kernel-details makes a database of it".to_owned()
+        } else {
+            format!("this is {}", kind.text())
         };
         Some(Mistake { path: one.path.clone(), text })
     });

@@ -139,7 +139,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     refuse_inputs(outputs, inputs.into_iter().flatten().map(PathBuf::as_path))?;
     if let (Some(points), Some(models), Some(databases)) = (&arguments.points, &arguments.models, &arguments.databases)
     {
-        let others = [&arguments.json, &arguments.csv, &arguments.html, &arguments.parquet].map(Option::as_deref);
+        let others = [&arguments.files.json, &arguments.files.csv, &arguments.files.html, &arguments.parquet]
+            .map(Option::as_deref);
         refuse_forms("--points", others, &[".jsonl", ".md"])?;
         let calibration = Plan::calibration(arguments.calibration.as_deref())?;
         return many::execute(points, models, databases, calibration, arguments.jsonl.as_deref());
@@ -169,10 +170,8 @@ fn refuse_missing(model: &Path) -> Result<(), Failure> {
     let Err(error) = std::fs::metadata(model) else { return Ok(()) };
     let is_name =
         model.is_relative() && model.components().count() == 2 && model.extension().is_none_or(|end| end != "json");
-    let hint = match is_name {
-        true => "; nothing is downloaded: save the config.json of the model and give its path",
-        false => "",
-    };
+    let hint =
+        if is_name { "; nothing is downloaded: save the config.json of the model and give its path" } else { "" };
     Err(Failure::lines(vec![format!("{}: {error}{hint}", shown(model))]))
 }
 

@@ -133,9 +133,10 @@ fn every_form_is_written_and_read_back_or_refused() -> TestResult {
             assert_eq!(output.status.code(), Some(2), "{line} -o x{suffix}: {stderr}");
             assert_eq!(stderr.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{line}: {stderr}");
             // The forms that there are, or the option that says what the product is.
-            let says = match stderr.contains("--output: ") {
-                true => forms.iter().all(|form| stderr.contains(form)),
-                false => ["--pass", "--step", "--output <FILE>"].iter().any(|option| stderr.contains(option)),
+            let says = if stderr.contains("--output: ") {
+                forms.iter().all(|form| stderr.contains(form))
+            } else {
+                ["--pass", "--step", "--output <FILE>"].iter().any(|option| stderr.contains(option))
             };
             assert!(says, "{line} -o x{suffix}: {stderr}");
             assert!(!path.exists(), "{line} -o x{suffix}");

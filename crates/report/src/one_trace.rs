@@ -93,9 +93,10 @@ fn operators(one: &OneTrace, width: usize, most: usize) -> Vec<String> {
     let name_width = if width < COLUMNS { 23 } else { 27 };
     let heading = if has_shapes(one) { "OPERATORS BY SHAPE" } else { "OPERATORS" };
     let heading = format!("{heading:<name_width$}{:>7}{:>10}{:>8}", "calls", "ms", "share");
-    let mut out = vec![match has_shapes(one) {
-        true => format!("{heading}{:>7}  bound    shapes", "% roof"),
-        false => format!("{heading}   ({NO_SHAPES})"),
+    let mut out = vec![if has_shapes(one) {
+        format!("{heading}{:>7}  bound    shapes", "% roof")
+    } else {
+        format!("{heading}   ({NO_SHAPES})")
     }];
     out.extend(one.operators.iter().take(most).map(|row| cut(&operator(one, row, name_width), width)));
     match one.operators.len().saturating_sub(most) {

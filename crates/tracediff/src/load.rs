@@ -10,7 +10,7 @@ use perfdb_files::escape::shown;
 use regex::Regex;
 
 use crate::classify::Registry;
-use crate::columns::{Columns, Kernel};
+use crate::columns::Columns;
 use crate::context::KernelContext;
 use crate::corrections::{self, Corrections};
 use crate::device::{Members, Platform};
@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::names::Names;
 use crate::overlaps::{self, Overlaps};
 use crate::read::{self, Check, Contents, Wanted};
+use crate::rows::KernelRows;
 use crate::rules::Rules;
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
@@ -208,7 +209,7 @@ struct Loading<'a> {
     report: Option<Report>,
     platform: Platform,
     columns: Columns,
-    kernels: Vec<Kernel>,
+    kernels: KernelRows,
     names: Names,
     order: TimeOrder,
     overlaps: Overlaps,

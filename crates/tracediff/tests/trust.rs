@@ -75,7 +75,7 @@ fn a_kernel_that_waits_less_for_a_shorter_one_is_not_called_slower() {
         other => panic!("another document: {other:?}"),
     };
     assert_eq!(document.trust.expect("trust").trace1.trust_reasons, ["OVERLAP_PDL"]);
-    let verdicts = document.confidence.expect("verdicts").operations;
+    let verdicts = document.details.confidence.expect("verdicts").operations;
     let verdict = |name: &str| verdicts.iter().find(|row| row.operation == name).map(|row| row.verdict.verdict);
     assert_eq!((verdict("Dense GEMM"), verdict("Attention")), (Some("faster"), Some("cannot tell")));
 }
@@ -104,7 +104,7 @@ fn the_order_of_a_file_says_nothing_of_kernels_that_begin_at_one_time() {
         Document::Plain(plain) => plain,
         other => panic!("another document: {other:?}"),
     };
-    for group in &document.groups {
+    for group in &document.details.groups {
         assert_eq!((group.trace1_calls, group.trace1_ms), (group.trace2_calls, group.trace2_ms), "{group:?}");
     }
 }

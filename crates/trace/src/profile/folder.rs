@@ -43,9 +43,10 @@ pub fn file_in(folder: &Path) -> Result<PathBuf, Error> {
                 let names: Vec<String> = several.iter().take(SHOWN).map(|path| inside(&path)).collect();
                 let more = if several.len() > SHOWN { ", …" } else { "" };
                 let count = several.len();
-                let many = match several.iter().all(|path| name_of(path).contains(".json")) {
-                    true => "; compare-traces --before and --after take folders of runs, --ranks one of ranks",
-                    false => "",
+                let many = if several.iter().all(|path| name_of(path).contains(".json")) {
+                    "; compare-traces --before and --after take folders of runs, --ranks one of ranks"
+                } else {
+                    ""
                 };
                 return refused(format!("holds {count} profiles, name one: {}{more}{many}", names.join(", ")));
             }

@@ -221,10 +221,8 @@ impl Reader<'_> {
                 }
                 let name = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
                 let launch = Launch { start, duration, process, thread, name, operator: None };
-                let number = match is_wanted || matter.has(name, &profile.names) {
-                    true => profile.launches.len() as u32,
-                    false => IDLE,
-                };
+                let number =
+                    if is_wanted || matter.has(name, &profile.names) { profile.launches.len() as u32 } else { IDLE };
                 for place in places.into_iter().flatten() {
                     let known = calls.known(place);
                     if matches!(*known, NOTHING | WANTED) {
