@@ -30,7 +30,7 @@ pub struct LegacyMetadata {
     pub sides: LegacySides,
 }
 
-/// What is told of both traces.
+/// What is reported of both traces.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LegacySides {
     /// Vendor of the GPU.
