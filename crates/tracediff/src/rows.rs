@@ -6,14 +6,41 @@ use crate::columns::{Kernel, Launch};
 use crate::id::Id;
 use crate::names::NameId;
 
+/// External ids of rows; empty where no row has one.
+#[derive(Debug, Default)]
+struct Externals(Vec<u32>);
+
+impl Externals {
+    /// The id of the next row; `rows` are before it.
+    #[inline]
+    fn push(&mut self, rows: usize, external: Id, ids: &mut Ids) {
+        if external.is_there() && self.0.is_empty() {
+            self.0 = vec![ids.pack(Id::MISSING); rows];
+        }
+        if external.is_there() || !self.0.is_empty() {
+            self.0.push(ids.pack(external));
+        }
+    }
+
+    #[inline]
+    fn at(&self, row: usize, ids: &Ids) -> Id {
+        if self.0.is_empty() { Id::MISSING } else { ids.id(self.0[row]) }
+    }
+
+    fn move_up(&mut self, from: usize, to: usize) {
+        if let Some(external) = self.0.get(from).copied() {
+            self.0[to] = external;
+        }
+    }
+}
+
 /// Kernels, by number.
 #[derive(Debug, Default)]
 pub(crate) struct KernelRows {
     rows: Vec<KernelRow>,
     times: Times,
     ids: Ids,
-    /// External ids; empty where no kernel has one.
-    externals: Vec<u32>,
+    externals: Externals,
     /// Places in the file; empty where they are the numbers.
     indexes: Vec<u32>,
     /// The device of each stream.
@@ -40,13 +67,7 @@ impl KernelRows {
     #[inline]
     pub(crate) fn push(&mut self, kernel: Kernel) {
         let at = self.rows.len();
-        if kernel.external.is_there() && self.externals.is_empty() {
-            let missing = self.ids.pack(Id::MISSING);
-            self.externals = vec![missing; at];
-        }
-        if kernel.external.is_there() || !self.externals.is_empty() {
-            self.externals.push(self.ids.pack(kernel.external));
-        }
+        self.externals.push(at, kernel.external, &mut self.ids);
         if kernel.index as usize != at && self.indexes.is_empty() {
             self.indexes = (0..at as u32).collect();
         }
@@ -113,14 +134,12 @@ impl KernelRows {
             }
             self.rows[left] = self.rows[at];
             self.indexes[left] = self.indexes[at];
-            if let Some(external) = self.externals.get(at).copied() {
-                self.externals[left] = external;
-            }
+            self.externals.move_up(at, left);
             left += 1;
         }
         self.rows.truncate(left);
         self.indexes.truncate(left);
-        self.externals.truncate(left);
+        self.externals.0.truncate(left);
     }
 
     /// Replaces ids of a table, one for one.
@@ -131,12 +150,11 @@ impl KernelRows {
     #[inline]
     fn kernel(&self, at: usize, row: &KernelRow) -> Kernel {
         let index = if self.indexes.is_empty() { at as u32 } else { self.indexes[at] };
-        let external = if self.externals.is_empty() { Id::MISSING } else { self.ids.id(self.externals[at]) };
         Kernel {
             start: self.times.start(row.start),
             duration: self.times.duration(row.duration),
             correlation: self.ids.id(row.correlation),
-            external,
+            external: self.externals.at(at, &self.ids),
             name: row.name,
             device: self.devices[row.stream as usize],
             stream: row.stream,
@@ -159,8 +177,7 @@ pub(crate) struct LaunchRows {
     rows: Vec<LaunchRow>,
     times: Times,
     ids: Ids,
-    /// External ids; empty where no launch has one.
-    externals: Vec<u32>,
+    externals: Externals,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -182,13 +199,7 @@ impl LaunchRows {
     /// Puts a launch behind the others.
     #[inline]
     pub(crate) fn push(&mut self, launch: Launch) {
-        if launch.external.is_there() && self.externals.is_empty() {
-            let missing = self.ids.pack(Id::MISSING);
-            self.externals = vec![missing; self.rows.len()];
-        }
-        if launch.external.is_there() || !self.externals.is_empty() {
-            self.externals.push(self.ids.pack(launch.external));
-        }
+        self.externals.push(self.rows.len(), launch.external, &mut self.ids);
         self.rows.push(LaunchRow {
             start: self.times.pack_start(launch.start),
             duration: self.times.pack_duration(launch.duration),
@@ -227,12 +238,11 @@ impl LaunchRows {
 
     #[inline]
     fn launch(&self, at: usize, row: &LaunchRow) -> Launch {
-        let external = if self.externals.is_empty() { Id::MISSING } else { self.ids.id(self.externals[at]) };
         Launch {
             start: self.times.start(row.start),
             duration: self.times.duration(row.duration),
             correlation: self.ids.id(row.correlation),
-            external,
+            external: self.externals.at(at, &self.ids),
             name: row.name,
             thread: row.thread,
         }

@@ -43,35 +43,18 @@ pub(crate) struct Prepared {
 /// What follows from the name of a call or kernel.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NameFacts {
-    /// A call that launches a graph.
-    pub(crate) graph: bool,
-    /// A call that launches something on a device.
-    pub(crate) launch: bool,
-    /// A call that allocates memory, loads a module or makes what it belongs to.
-    pub(crate) sets_up: bool,
+    /// Where it is that of a call.
+    pub(crate) call: CallName,
     /// A kernel that communicates.
     pub(crate) collective: bool,
-    /// A call that begins the capture of a graph, or ends it.
-    pub(crate) begins_capture: bool,
-    pub(crate) ends_capture: bool,
-    /// A call that returns when the device has done all of its work.
-    pub(crate) waits: bool,
 }
 
 impl NameFacts {
     pub(crate) fn of(name: &str) -> NameFacts {
-        let CallName { graph, launch, sets_up, begins_capture, ends_capture, waits } = CallName::of(name);
+        let call = CallName::of(name);
         let name = name.to_lowercase();
         const WORDS: [&str; 5] = ["nccl", "rccl", "dpsk::ep", "cross_device", "multimem"];
-        NameFacts {
-            graph,
-            launch,
-            sets_up,
-            collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name),
-            begins_capture,
-            ends_capture,
-            waits,
-        }
+        NameFacts { call, collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name) }
     }
 }
 
@@ -169,7 +152,7 @@ impl Prepared {
 
     /// Whether a row was launched as part of a graph.
     pub(crate) fn of_graph(&self, at: u32) -> bool {
-        self.launch(at).is_some_and(|launch| self.facts(launch.name).graph)
+        self.launch(at).is_some_and(|launch| self.facts(launch.name).call.graph)
     }
 
     /// The kernels, in file order.
@@ -302,7 +285,7 @@ mod tests {
 
     #[test]
     fn names_tell_launches() {
-        let of = |name| (NameFacts::of(name).launch, NameFacts::of(name).graph);
+        let of = |name| (NameFacts::of(name).call.launch, NameFacts::of(name).call.graph);
         assert_eq!(of("cudaLaunchKernelExC"), (true, false));
         assert_eq!(of("hipGraphLaunch"), (true, true));
         assert_eq!(of("cudaLaunchHostFunc"), (false, false));

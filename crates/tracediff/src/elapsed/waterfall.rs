@@ -198,10 +198,10 @@ fn verdict(rows: &[WaterfallRow], means: [f64; 2], headline: &Headline) -> Strin
     } else if percent < 100.0 * THRESHOLD && is_clear && headline.second_is_slower().is_none() {
         format!("both take the same time{per} within 1 % ({difference:+.3} ms{figures})")
     } else {
-        let word = match difference {
-            _ if percent < 0.05 => "as much".to_owned(),
-            difference if difference > 0.0 => format!("{percent:.1} % more"),
-            _ => format!("{percent:.1} % less"),
+        let word = if percent < 0.05 {
+            "as much".to_owned()
+        } else {
+            format!("{percent:.1} % {}", if difference > 0.0 { "more" } else { "less" })
         };
         if is_clear {
             format!("trace 2 takes {word} time{per} ({difference:+.3} ms{figures})")

@@ -23,7 +23,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let mut order = trace.by_start().peekable();
     let (Some(first), Some(end)) = (order.peek(), trace.rows().map(|row| row.end()).max()) else { return };
     let span = end - trace.row(*first).start;
-    let calls = trace.columns.calls().filter(|call| trace.facts(call.name).sets_up);
+    let calls = trace.columns.calls().filter(|call| trace.facts(call.name).call.sets_up);
     let mut setting_up: SettingUp = calls.map(|call| (call.thread, call.start, call.end(), call.name)).collect();
     setting_up.sort_unstable();
     let mut known = FxHashSet::default();
@@ -76,7 +76,7 @@ fn stall(
     setting_up: &SettingUp,
 ) -> Option<(Picoseconds, u32)> {
     let of_launch = (launch.thread, launch.start, launch.end(), launch.name);
-    let of_launch = trace.facts(launch.name).launch.then_some(of_launch);
+    let of_launch = trace.facts(launch.name).call.launch.then_some(of_launch);
     let behind = setting_up.partition_point(|(thread, start, ..)| (*thread, *start) < (launch.thread, gap.1));
     let before = setting_up[..behind].iter().rev().take_while(|(thread, ..)| *thread == launch.thread);
     // By start: a call of the driver stands inside of one of the runtime.

@@ -7,7 +7,7 @@ use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
-    let in_order = |at: &u32| trace.launch(*at).is_some_and(|launch| !trace.facts(launch.name).graph);
+    let in_order = |at: &u32| trace.launch(*at).is_some_and(|launch| !trace.facts(launch.name).call.graph);
     let mut order: Vec<u32> = trace.by_stream.iter().copied().filter(in_order).collect();
     let queue = |at: u32| (trace.row(at).stream, trace.launch(at).map_or(0, |launch| launch.thread));
     let place = |at: &u32| {

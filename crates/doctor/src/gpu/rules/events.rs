@@ -74,7 +74,7 @@ fn why_no_kernels(trace: &Prepared) -> &'static str {
     if columns.skipped_kernels > 0 {
         return "none of its kernel events can be used";
     }
-    let launches = columns.calls().any(|call| trace.facts(call.name).launch);
+    let launches = columns.calls().any(|call| trace.facts(call.name).call.launch);
     match (columns.row_count() == 0, !columns.has_calls, columns.operators.is_empty()) {
         (false, _, _) => "only copies ran on the device",
         (true, false, _) if launches => {

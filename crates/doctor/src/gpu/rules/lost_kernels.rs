@@ -77,7 +77,7 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
     let mut in_captures = 0;
     let mut launches = Vec::new();
     for (call, number) in columns.calls().zip(0..) {
-        if !call.correlation.is_there() || !trace.facts(call.name).launch {
+        if !call.correlation.is_there() || !trace.facts(call.name).call.launch {
             continue;
         }
         let lost = !trace.call_with(call.correlation).is_some_and(|first| there[first as usize]);
@@ -98,7 +98,7 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
 fn captures(trace: &Prepared) -> Vec<(u32, Picoseconds, Picoseconds)> {
     let mut marks: Vec<(u32, Picoseconds, bool)> = Vec::new();
     for call in trace.columns.calls() {
-        let facts = trace.facts(call.name);
+        let facts = trace.facts(call.name).call;
         if facts.begins_capture || facts.ends_capture {
             marks.push((call.thread, call.start, facts.begins_capture));
         }

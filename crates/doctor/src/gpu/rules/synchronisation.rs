@@ -13,7 +13,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let mut synchronisations: Vec<(u32, Picoseconds, Picoseconds)> = trace
         .columns
         .calls()
-        .filter(|call| trace.facts(call.name).waits)
+        .filter(|call| trace.facts(call.name).call.waits)
         .map(|call| (call.thread, call.start, call.end()))
         .collect();
     if synchronisations.is_empty() {

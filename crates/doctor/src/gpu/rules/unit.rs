@@ -56,7 +56,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 fn median_launch(trace: &Prepared) -> Option<Picoseconds> {
     let mut lengths: Vec<i64> = Vec::new();
     for call in trace.columns.calls() {
-        let facts = trace.facts(call.name);
+        let facts = trace.facts(call.name).call;
         if facts.launch && !facts.graph && call.duration > 0 {
             lengths.push(call.duration);
         }
