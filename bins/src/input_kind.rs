@@ -37,26 +37,20 @@ impl Kind {
         }
     }
 
-    /// What an option of a tool takes, where only one kind can be right.
-    fn wanted(tool: &str, option: &str) -> Option<Kind> {
+    /// What an option of a tool takes, where only that can be right: the kind it is for, and others.
+    fn taken(tool: &str, option: &str) -> Option<&'static [Kind]> {
         Some(match (tool, option) {
-            (_, "tc-trace" | "from-trace") | ("trace-to-csv", "trace") => Kind::SimulatorTrace,
-            (_, "prof-trace" | "profiling-path") | ("cut-forward-pass", "profile") => Kind::Kernels,
-            ("compare-traces" | "database-from-trace", "traces") | ("explain-trace" | "cut-trace", "trace") => {
-                Kind::GpuTrace
+            (_, "tc-trace" | "from-trace") | ("trace-to-csv", "trace") => &[Kind::SimulatorTrace],
+            (_, "prof-trace" | "profiling-path") | ("cut-forward-pass", "profile") => &[Kind::Kernels],
+            ("compare-traces", "traces") | ("explain-trace" | "cut-trace", "trace") => {
+                &[Kind::GpuTrace, Kind::AscendTimeline, Kind::Kernels]
             }
-            ("query-database", "words") => Kind::Database,
-            (_, "database-path" | "data-dir") => Kind::Database,
+            // Kernels without operators have no shapes.
+            ("database-from-trace", "traces") => &[Kind::GpuTrace, Kind::AscendTimeline],
+            ("query-database", "words") => &[Kind::Database],
+            (_, "database-path" | "data-dir") => &[Kind::Database],
             _ => return None,
         })
-    }
-
-    /// Whether an option of a tool that takes this kind takes another one too.
-    fn takes(self, other: Kind, tool: &str) -> bool {
-        let of_profilers = [Kind::GpuTrace, Kind::AscendTimeline, Kind::Kernels];
-        // Kernels without operators have no shapes.
-        let without_operators = tool == WITH_OPERATORS && other == Kind::Kernels;
-        self == other || self == Kind::GpuTrace && of_profilers.contains(&other) && !without_operators
     }
 
     fn of(path: &Path) -> Option<Kind> {
@@ -79,9 +73,6 @@ impl Kind {
         }
     }
 }
-
-/// The tool that takes the operators of a trace.
-const WITH_OPERATORS: &str = "database-from-trace";
 
 /// How much of a file is looked at.
 const LOOKED_AT: u64 = 1 << 16;
@@ -112,7 +103,8 @@ pub(crate) struct Given {
     /// The option, or the name of the argument.
     name: String,
     path: PathBuf,
-    wanted: Kind,
+    /// The kind that it should be of, and others that are taken.
+    taken: &'static [Kind],
 }
 
 /// The inputs of which only one kind can be right.
@@ -122,13 +114,13 @@ pub(crate) fn given(matches: &ArgMatches, command: &Command) -> Vec<Given> {
     for argument in command.get_arguments() {
         let id = argument.get_id().as_str();
         let name = argument.get_long().unwrap_or(id);
-        let Some(wanted) = Kind::wanted(tool, name) else { continue };
+        let Some(taken) = Kind::taken(tool, name) else { continue };
         if matches.value_source(id) != Some(clap::parser::ValueSource::CommandLine) {
             continue;
         }
         for path in matches.get_raw(id).into_iter().flatten() {
             let name = argument.get_long().map_or_else(|| name.to_uppercase(), |long| format!("--{long}"));
-            given.push(Given { name, path: path.into(), wanted });
+            given.push(Given { name, path: path.into(), taken });
         }
     }
     given
@@ -157,7 +149,7 @@ impl Mistake {
 pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
     let kinds: Vec<Option<Kind>> = given.iter().map(|one| Kind::of(&one.path)).collect();
     let is_other = |at: usize, by: usize| {
-        kinds[at] == Some(given[by].wanted) && !kinds[at].is_some_and(|kind| given[at].wanted.takes(kind, tool))
+        kinds[at].is_some_and(|kind| given[by].taken.first() == Some(&kind) && !given[at].taken.contains(&kind))
     };
     let pairs = (0..given.len()).flat_map(|a| (a + 1..given.len()).map(move |b| (a, b)));
     if let Some((a, b)) = pairs.into_iter().find(|&(a, b)| is_other(a, b) && is_other(b, a)) {
@@ -171,8 +163,8 @@ pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
         return vec![Mistake { path: a.path.clone(), text: format!("the two inputs are swapped: {right}") }];
     }
     let wrong = given.iter().zip(kinds).filter_map(|(one, kind)| {
-        let kind = kind.filter(|kind| !one.wanted.takes(*kind, tool))?;
-        let text = if tool == WITH_OPERATORS && kind == Kind::Kernels {
+        let kind = kind.filter(|kind| !one.taken.contains(kind))?;
+        let text = if kind == Kind::Kernels && one.taken.contains(&Kind::GpuTrace) {
             "this is a kernel CSV of a profile; parse-kernel-details makes a database of it".to_owned()
         } else {
             format!("this is {}", kind.text())
@@ -215,8 +207,8 @@ mod tests {
         std::fs::write(&trace, r#"{"traceEvents": [{"args": {"shape_match_rule": ""}}]}"#).unwrap();
         std::fs::write(&pass, "Name,Start Time(us),Duration(us)\n").unwrap();
         let given = |first: &Path, second: &Path| {
-            let one = |name: &str, path: &Path, wanted| Given { name: name.to_owned(), path: path.into(), wanted };
-            [one("--tc-trace", first, Kind::SimulatorTrace), one("--prof-trace", second, Kind::Kernels)]
+            let one = |name: &str, path: &Path, taken| Given { name: name.to_owned(), path: path.into(), taken };
+            [one("--tc-trace", first, &[Kind::SimulatorTrace]), one("--prof-trace", second, &[Kind::Kernels])]
         };
         assert!(mistakes("compute-m6", &given(&trace, &pass)).is_empty());
         let swapped = mistakes("compute-m6", &given(&pass, &trace));

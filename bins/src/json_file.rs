@@ -106,15 +106,8 @@ impl JsonFile {
     }
 
     /// Stages what was appended.
-    pub fn stage_appended(mut self) -> Result<Staged, Failure> {
-        self.append("")?;
-        match self.staged {
-            Some(mut staged) => {
-                staged.sync()?;
-                Ok(staged)
-            }
-            None => self.stage_text(""),
-        }
+    pub fn stage_appended(self) -> Result<Staged, Failure> {
+        self.stage_text("")
     }
 
     /// Stages the summary, to be committed with the other files of a run.

@@ -151,27 +151,24 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
             _ if is_older || is_long && product(command).is_some() => Form::Other("output"),
             (form, _) => form?,
         };
-        match form {
-            Form::Other("output") if product(command).is_some() && forms.iter().any(|form| form == "output") => {
-                return Err(format!("--output: there are two files of one form: {}", file.display()));
+        let (option, is_once, may_stream) = match form {
+            Form::Stdout => continue,
+            Form::Text => {
+                texts.push(PathBuf::from(file));
+                continue;
             }
+            Form::Option(option) => (option, true, true),
             Form::Other(option) => {
-                let is_stream = option == "output" && file.as_bytes().starts_with(b"-.");
-                named.push(with_value(option, if is_stream { OsStr::new("-") } else { &file }));
-                forms.push(option.to_owned());
+                let is_output = option == "output";
+                (option.to_owned(), is_output && product(command).is_some(), is_output)
             }
-            Form::Stdout => {}
-            Form::Text => texts.push(PathBuf::from(file)),
-            Form::Option(option) if forms.contains(&option) => {
-                return Err(format!("--output: there are two files of one form: {}", file.display()));
-            }
-            Form::Option(option) => {
-                let is_stream = file.as_bytes().starts_with(b"-.");
-                let value = if is_stream { OsStr::new("-") } else { file.as_os_str() };
-                named.push(with_value(&option, value));
-                forms.push(option);
-            }
+        };
+        if is_once && forms.contains(&option) {
+            return Err(format!("--output: there are two files of one form: {}", file.display()));
         }
+        let is_stream = may_stream && file.as_bytes().starts_with(b"-.");
+        named.push(with_value(&option, if is_stream { OsStr::new("-") } else { &file }));
+        forms.push(option);
     }
     if has_own && forms.iter().any(|form| form == "output") {
         return Err("--output: there are two files of one form, with -o and with --output".to_owned());
@@ -232,7 +229,6 @@ fn form(file: &OsStr, command: &Command) -> Result<Form, String> {
     if TEXTS.iter().any(|suffix| name.ends_with(suffix)) {
         return Ok(Form::Text);
     }
-    let shown = || perfdb_files::escape::excerpt(&file.to_string_lossy());
     let form = FORMS.iter().find(|(suffix, _)| name.ends_with(suffix));
     let option = form.and_then(|(_, names)| option_of(command, names));
     match (form, option, product) {
@@ -242,14 +238,18 @@ fn form(file: &OsStr, command: &Command) -> Result<Form, String> {
         (Some(_), None, Some((own, what))) => {
             let others = suffixes(command).into_iter().filter(|suffix| !own.contains(suffix));
             let forms = own.iter().copied().chain(others).collect::<Vec<_>>().join(", ");
-            Err(format!("--output: {}: the output is {what}; forms that there are: {forms}", shown()))
+            let shown = perfdb_files::escape::excerpt(&file.to_string_lossy());
+            Err(format!("--output: {shown}: the output is {what}; forms that there are: {forms}"))
         }
-        (_, None, None) => {
-            let forms = suffixes(command);
-            let json = if forms.contains(&".json") { ", -.json JSON on stdout" } else { "" };
-            Err(format!("--output: {}: the suffix chooses the form: {}; - is stdout{json}", shown(), forms.join(", ")))
-        }
+        (_, None, None) => Err(no_such_form(file, &suffixes(command))),
     }
+}
+
+/// Which forms there are, where the suffix of a file names none of them.
+pub(crate) fn no_such_form(file: &OsStr, forms: &[&str]) -> String {
+    let shown = perfdb_files::escape::excerpt(&file.to_string_lossy());
+    let json = if forms.contains(&".json") { ", -.json JSON on stdout" } else { "" };
+    format!("--output: {shown}: the suffix chooses the form: {}; - is stdout{json}", forms.join(", "))
 }
 
 /// Refuses files of forms that a mode of a tool, such as `--list`, does not have.

@@ -3,9 +3,9 @@
 use crate::all_tools::{TOOLS, of_job};
 use crate::doors::{COMPATIBILITY, commands, doors, without_door, words_of};
 use crate::json_file::{JsonFile, Versioned};
+use crate::one_output::no_such_form;
 use crate::registry::Job;
 use crate::{Failure, print};
-use perfdb_files::escape::excerpt;
 use perfdb_store::directory::DEVICES;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -93,10 +93,7 @@ pub(super) fn print_list(all: bool, devices: bool, output: Option<&OsStr>) -> Re
     let is_stdout = matches!(output.and_then(OsStr::to_str), Some("-.json"));
     if let Some(output) = output.filter(|output| *output != "-") {
         if Path::new(output).extension().is_none_or(|suffix| !suffix.eq_ignore_ascii_case("json")) && !is_stdout {
-            let shown = excerpt(&output.to_string_lossy());
-            return Err(Failure::usage(format!(
-                "--output: {shown}: the suffix chooses the form: .json; - is stdout, -.json JSON on stdout"
-            )));
+            return Err(Failure::usage(no_such_form(output, &[".json"])));
         }
         let list = Versioned::first(if devices { json!({"devices": DEVICES}) } else { json!({"tools": tools()}) });
         if is_stdout {

@@ -25,14 +25,14 @@ pub(super) fn list(
     let is_wanted = |names: &[&str]| {
         words.is_empty() || names.iter().any(|name| words.iter().any(|word| name.to_lowercase().contains(word)))
     };
-    let operators: Vec<(String, String)> =
-        database.operators().into_iter().map(|name| (name.clone(), database.kernels_of(&name).join(" "))).collect();
-    let mut tables: Vec<[String; 2]> = Vec::new();
+    let operators: Vec<(String, Vec<String>)> =
+        database.operators().into_iter().map(|name| (name.clone(), database.kernels_of(&name))).collect();
+    let mut tables: Vec<(String, usize)> = Vec::new();
     let mut row_count = 0;
     // The tables of the operators that are wanted are wanted too.
     let is_of_wanted = |kernel: &str| {
         let mut wanted = operators.iter().filter(|(name, _)| is_wanted(&[name]));
-        wanted.any(|(_, kernels)| kernels.split(' ').any(|own| own == kernel))
+        wanted.any(|(_, kernels)| kernels.iter().any(|own| own == kernel))
     };
     for kernel in database.kernel_types() {
         if !is_wanted(&[&kernel]) && !is_of_wanted(&kernel) {
@@ -46,13 +46,10 @@ pub(super) fn list(
             }
         };
         row_count += rows;
-        tables.push([kernel.to_string(), rows.to_string()]);
+        tables.push((kernel.to_string(), rows));
     }
-    let mapped: Vec<[String; 2]> = operators
-        .into_iter()
-        .filter(|(name, kernels)| is_wanted(&[name, kernels]))
-        .map(|(name, kernels)| [name, if kernels.is_empty() { NO_KERNEL.to_owned() } else { kernels }])
-        .collect();
+    let mapped: Vec<(String, Vec<String>)> =
+        operators.into_iter().filter(|(name, kernels)| is_wanted(&[name, &kernels.join(" ")])).collect();
     let (table_count, operator_count) = (tables.len(), mapped.len());
     let is_shown = sink.shows_table();
     sink.finish_list(&document(&tables, &mapped), rows_of(&tables, &mapped))?;
@@ -61,6 +58,9 @@ pub(super) fn list(
     }
     print_escaped(&format!("tables: {table_count}, measured rows: {row_count}, operators: {operator_count}\n"))?;
     let room = limit.map_or_else(|| room([table_count, operator_count]), |limit| [limit; 2]);
+    let tables: Vec<[String; 2]> = tables.into_iter().map(|(kernel, rows)| [kernel, rows.to_string()]).collect();
+    let kernels = |own: Vec<String>| if own.is_empty() { NO_KERNEL.to_owned() } else { own.join(" ") };
+    let mapped: Vec<[String; 2]> = mapped.into_iter().map(|(name, own)| [name, kernels(own)]).collect();
     let tables = (tables, [Column::name("kernel (--kernel)"), Column::number("rows")], room[0], "tables");
     let mapped = (mapped, [Column::name("operator"), Column::name("kernels")], room[1], "operators");
     for (rows, columns, most, what) in [tables, mapped] {
@@ -77,12 +77,9 @@ pub(super) fn list(
 }
 
 /// The whole list for programs.
-fn document(tables: &[[String; 2]], operators: &[[String; 2]]) -> Value {
-    let tables = tables.iter().map(|[kernel, rows]| json!({"kernel_type": kernel, "rows": rows.parse::<u64>().ok()}));
-    let kernels = |kernels: &str| -> Vec<String> {
-        kernels.split(' ').filter(|kernel| *kernel != NO_KERNEL).map(str::to_owned).collect()
-    };
-    let operators = operators.iter().map(|[name, own]| json!({"operator": name, "kernel_types": kernels(own)}));
+fn document(tables: &[(String, usize)], operators: &[(String, Vec<String>)]) -> Value {
+    let tables = tables.iter().map(|(kernel, rows)| json!({"kernel_type": kernel, "rows": rows}));
+    let operators = operators.iter().map(|(name, kernels)| json!({"operator": name, "kernel_types": kernels}));
     json!({
         "format_version": 1,
         "tables": tables.collect::<Vec<_>>(),
@@ -91,15 +88,14 @@ fn document(tables: &[[String; 2]], operators: &[[String; 2]]) -> Value {
 }
 
 /// The whole list as CSV: a line for each table and for each operator.
-fn rows_of(tables: &[[String; 2]], operators: &[[String; 2]]) -> String {
+fn rows_of(tables: &[(String, usize)], operators: &[(String, Vec<String>)]) -> String {
     let mut out = String::new();
     push_row(&mut out, ["kind", "name", "rows", "kernel_types"], "\n");
-    for [kernel, rows] in tables {
-        push_row(&mut out, ["table", &spreadsheet_text(kernel), rows, ""], "\n");
+    for (kernel, rows) in tables {
+        push_row(&mut out, ["table", &spreadsheet_text(kernel), &rows.to_string(), ""], "\n");
     }
-    for [name, kernels] in operators {
-        let kernels = if kernels == NO_KERNEL { "" } else { kernels };
-        push_row(&mut out, ["operator", &spreadsheet_text(name), "", &spreadsheet_text(kernels)], "\n");
+    for (name, kernels) in operators {
+        push_row(&mut out, ["operator", &spreadsheet_text(name), "", &spreadsheet_text(&kernels.join(" "))], "\n");
     }
     out
 }
