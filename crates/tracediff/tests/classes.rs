@@ -107,6 +107,18 @@ fn sglang_and_flashinfer() {
 }
 
 #[test]
+fn what_a_compiler_fused_is_not_a_collective() {
+    check(&[
+        (
+            "Embedding",
+            &["triton_poi_fused_add_all_reduce_bitwise_and_bitwise_or_embedding_ge_lt_masked_fill_mul_sub_0"],
+        ),
+        ("RMSNorm", &["triton_red_fused_add_all_reduce_mean_mul_pow_rsqrt_3"]),
+        ("All-Reduce", &["triton_one_shot_all_reduce_kernel"]),
+    ]);
+}
+
+#[test]
 fn tensorrt_llm() {
     check(&[
         (

@@ -54,7 +54,11 @@ impl NameFacts {
         let call = CallName::of(name);
         let name = name.to_lowercase();
         const WORDS: [&str; 5] = ["nccl", "rccl", "dpsk::ep", "cross_device", "multimem"];
-        NameFacts { call, collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name) }
+        // A compiler names what it fused after all operators around it, collectives too, which it does not run.
+        const FUSED: [&str; 3] = ["triton_poi_fused", "triton_red_fused", "triton_per_fused"];
+        let is_fused = FUSED.iter().any(|start| name.starts_with(start));
+        let collective = !is_fused && (WORDS.iter().any(|word| name.contains(word)) || names_collective(&name));
+        NameFacts { call, collective }
     }
 }
 
@@ -278,7 +282,9 @@ mod tests {
         ] {
             assert!(NameFacts::of(name).collective, "{name}");
         }
-        for name in ["gemm", "reduce_kernel", "all__reduce", "allocate", "step_deeper"] {
+        for name in
+            ["gemm", "reduce_kernel", "all__reduce", "allocate", "step_deeper", "triton_poi_fused_add_all_reduce_0"]
+        {
             assert!(!NameFacts::of(name).collective, "{name}");
         }
     }

@@ -22,6 +22,8 @@ pub(super) const NATIVE: &str = "NATIVE";
 pub(super) const HEAD: &[Row] = &[
     // A replay that is recorded as one row.
     (CUDA_GRAPH, "^cuda |graph|"),
+    // A compiler names what it fused after all operators around it, collectives too, which it does not run.
+    (GENERATED, "^triton_poi_fused  ^triton_red_fused  ^triton_per_fused"),
     ("All-Reduce", "all_reduce  allreduce  |cross_device_reduce  |quickreduce"),
     ("All-Gather", "all_gather  allgather"),
     ("Reduce-Scatter", "reduce_scatter  reducescatter"),
