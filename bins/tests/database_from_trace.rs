@@ -310,18 +310,22 @@ fn capture(graphs: &[u64]) -> String {
     json!({"traceEvents": events}).to_string()
 }
 
-/// Two replays of such a graph.
-fn replays() -> String {
+/// Replays of such graphs, each with its rows; their kernels have a block per row, where that is recorded.
+fn replays(graphs: &[u64], has_sizes: bool) -> String {
     let mut events = Vec::new();
-    for number in 0..2 {
-        let start = 1000.0 * f64::from(number);
+    for (number, rows) in graphs.iter().enumerate() {
+        let start = 1000.0 * number as f64;
         events.push(json!({
             "ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 1, "ts": start, "dur": 5, "args": {"correlation": 7 + number},
         }));
         for (at, (name, us)) in [("index_copy_kernel", 3.0), ("nvjet_tst_64x8", 10.0)].into_iter().enumerate() {
+            let mut arguments = json!({"correlation": 7 + number, "device": 0, "stream": 7});
+            if has_sizes {
+                (arguments["grid"], arguments["block"]) = (json!([rows, 1, 1]), json!([64, 1, 1]));
+            }
             events.push(json!({
-                "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start + 20.0 * (at + 1) as f64, "dur": us,
-                "args": {"correlation": 7 + number, "device": 0, "stream": 7},
+                "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start + 20.0 * (at + 1) as f64,
+                "dur": us + *rows as f64 / 16.0 - 1.0, "args": arguments,
             }));
         }
     }
@@ -331,7 +335,7 @@ fn replays() -> String {
 #[test]
 fn kernels_of_replays_have_the_operators_of_their_capture() -> TestResult {
     let world = World::new()?;
-    fs::write(world.path("replays.json"), replays())?;
+    fs::write(world.path("replays.json"), replays(&[16, 16], false))?;
     fs::write(world.path("capture.json"), capture(&[16]))?;
     let shown = world.made(&["replays.json", "--capture", "capture.json"])?;
     assert!(shown.starts_with("2 tables with 2 rows → db; 100.0 % of 0.026 ms of kernel time\n"), "{shown}");
@@ -339,10 +343,44 @@ fn kernels_of_replays_have_the_operators_of_their_capture() -> TestResult {
     assert_eq!(cell(&copies[0], "Input Shapes"), "64,64;16,64");
     assert_eq!((cell(&copies[0], "Average Duration(us)"), cell(&copies[0], "Profiling Calls")), ("3", "2"));
     assert_eq!(cell(&rows(&world.path("db/aten_mm_cublas.csv"))?[0], "Input Shapes"), "16,64;64,48");
-    // Two graphs of one size: nothing says which of them was replayed.
-    fs::write(world.path("several.json"), capture(&[16, 32]))?;
-    let arguments = ["replays.json", "--capture", "several.json", "--database-path", "other"];
-    let (status, _, stderr) = world.run("database-from-trace", &arguments)?;
-    assert!(status == Some(1) && stderr.contains("the capture needs one graph of its size"), "{stderr}");
+    Ok(())
+}
+
+#[test]
+fn captures_of_one_size_are_told_apart_by_the_blocks_of_their_kernels() -> TestResult {
+    let world = World::new()?;
+    fs::write(world.path("replays.json"), replays(&[32, 16, 32], true))?;
+    fs::write(world.path("capture.json"), capture(&[16, 32]))?;
+    let shown = world.made(&["replays.json", "--capture", "capture.json"])?;
+    assert!(shown.starts_with("2 tables with 4 rows → db; 100.0 % of"), "{shown}");
+    let copies = rows(&world.path("db/aten_index_copy_.csv"))?;
+    let mut found: Vec<_> = copies
+        .iter()
+        .map(|row| ["Input Shapes", "Average Duration(us)", "Profiling Calls"].map(|column| cell(row, column)))
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [["64,64;16,64", "3", "1"], ["64,64;32,64", "4", "2"]]);
+    Ok(())
+}
+
+#[test]
+fn replays_that_several_captures_fit_get_no_shapes() -> TestResult {
+    let world = World::new()?;
+    // No sizes; one of two batches replayed; a batch that was not captured; both one size larger than those that were.
+    let cases: [(&[u64], bool, &[u64]); 4] = [
+        (&[16, 16], false, &[16, 32]),
+        (&[16], true, &[16, 32]),
+        (&[16, 32], true, &[16]),
+        (&[16, 32], true, &[8, 16]),
+    ];
+    for (number, (replayed, has_sizes, captured)) in cases.into_iter().enumerate() {
+        fs::write(world.path("replays.json"), replays(replayed, has_sizes))?;
+        fs::write(world.path("capture.json"), capture(captured))?;
+        let database = format!("db{number}");
+        let arguments = ["replays.json", "--capture", "capture.json", "--database-path", &database];
+        let (status, _, stderr) = world.run("database-from-trace", &arguments)?;
+        assert_eq!(status, Some(1), "case {number}: {stderr}");
+        assert!(stderr.contains("several in --capture fit, or one of another batch"), "case {number}: {stderr}");
+    }
     Ok(())
 }

@@ -169,6 +169,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let options = LoadOptions {
         alone: true,
+        repeated_passes: arguments.phase != PhaseFilter::All || arguments.step.is_some(),
         pieces: arguments.trace_out.is_some(),
         steps: arguments.steps.clone(),
         accept: arguments.accept.iter().filter_map(|name| name.parse().ok()).collect(),

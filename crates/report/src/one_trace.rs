@@ -12,8 +12,8 @@ pub use tracks::tracks;
 
 use crate::layout::Layout;
 use crate::screen::{COLUMNS, LINES};
-use crate::tracediff::push_record;
-use perfdb_tracediff::{Advice, ClassRow, LayersRow, OneTrace, OperatorRow};
+use crate::tracediff::{found_by, phases_of, push_record};
+use perfdb_tracediff::{Advice, ClassRow, CollectiveRow, LayersRow, OneTrace, OperatorRow};
 
 /// Classes and operators that the text lists at most.
 const CLASSES: usize = 8;
@@ -45,6 +45,7 @@ fn with_rows(one: &OneTrace, lines: &[String], layout: Layout, most_classes: usi
     let mut out: Vec<String> = lines.iter().map(|line| plain(line)).collect();
     out.push(about(one, width));
     out.extend(left_out(one));
+    out.extend(found_passes(one));
     out.push(String::new());
     let what = match one.steps.len() {
         _ if one.step_count == 0 => "whole trace".to_owned(),
@@ -58,9 +59,10 @@ fn with_rows(one: &OneTrace, lines: &[String], layout: Layout, most_classes: usi
     out.push(format!("{what:<27}{:>11.3}{:>7.1} %", one.per_step_ms, 100.0));
     out.push(String::new());
     out.push(format!("{:<27}{:>11}{:>9}{:>10}   (own time)", "BY CLASS", "ms", "share", "kernels"));
-    for (name, ms, kernels) in classes(one, most_classes) {
+    for ClassLine { name, ms, kernels, kinds } in classes(one, most_classes) {
         let name = cut(&name, 26);
-        out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %{:>10}", percent(ms, one.per_step_ms), count(kernels)));
+        let line = format!("{name:<27}{ms:>11.3}{:>7.1} %{:>10}", percent(ms, one.per_step_ms), count(kernels));
+        out.push(if kinds.is_empty() { line } else { cut(&format!("{line}   {kinds}"), width) });
     }
     if !one.operators.is_empty() {
         out.push(String::new());
@@ -118,7 +120,7 @@ pub(crate) fn layers_and_runs(layers: &LayersRow) -> String {
 /// The same tables for a comment on a change.
 pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
     let mut out = format!("**{}**\n\n{}\n", lines.join("; "), escaped(&about(one, MARKDOWN_WIDTH)));
-    if let Some(line) = left_out(one) {
+    for line in left_out(one).into_iter().chain(found_passes(one)) {
         let _ = writeln!(out, "\n{line}");
     }
     out.push_str("\n| Where the time goes | ms | share |\n|---|---:|---:|\n");
@@ -126,8 +128,9 @@ pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
         let _ = writeln!(out, "| {name} | {ms:.3} | {:.1} % |", percent(ms, one.per_step_ms));
     }
     out.push_str("\n| Class | ms | share | kernels |\n|---|---:|---:|---:|\n");
-    for (name, ms, kernels) in classes(one, CLASSES) {
+    for ClassLine { name, ms, kernels, kinds } in classes(one, CLASSES) {
         let share = percent(ms, one.per_step_ms);
+        let name = if kinds.is_empty() { name } else { format!("{name}: {kinds}") };
         let _ = writeln!(out, "| {} | {ms:.3} | {share:.1} % | {} |", escaped(&name), count(kernels));
     }
     if !one.operators.is_empty() {
@@ -215,6 +218,21 @@ fn left_out(one: &OneTrace) -> Option<String> {
     })
 }
 
+/// Passes that nobody annotated, how they were found, and where to look at them.
+fn found_passes(one: &OneTrace) -> Option<String> {
+    let found = one.found_passes.as_ref()?;
+    let phases = match phases_of(found) {
+        phases if phases.is_empty() => found.passes.to_string(),
+        phases => phases,
+    };
+    let hint = match one.step_count {
+        0 if found.decode > 0 => ": --phase decode, --step all",
+        0 => ": --step all",
+        _ => "",
+    };
+    Some(format!("{phases} passes, not annotated, found {} ({}){hint}", found_by(found), found.certainty))
+}
+
 fn per_step(one: &OneTrace) -> f64 {
     (one.step_count.max(1) * one.devices) as f64
 }
@@ -248,18 +266,31 @@ fn count(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.1}") }
 }
 
-/// Name, own time per step and kernels per step; the last row is of all others.
-fn classes(one: &OneTrace, most: usize) -> Vec<(String, f64, f64)> {
+/// A class as it is listed, per step.
+struct ClassLine {
+    name: String,
+    ms: f64,
+    kernels: f64,
+    /// Which collectives the host asked for, where kernels do not say.
+    kinds: String,
+}
+
+/// Classes by own time, at most as many; the last are one line.
+fn classes(one: &OneTrace, most: usize) -> Vec<ClassLine> {
     let steps = per_step(one);
-    let row = |row: &ClassRow| (row.class.clone(), row.own_ms / steps, row.kernels as f64 / steps);
-    let mut rows: Vec<(String, f64, f64)> = one.classes.iter().map(row).collect();
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
-    if rows.len() > most {
-        let rest = rows.split_off(most - 1);
-        let sum = rest.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.1, sum.1 + row.2));
-        rows.push((format!("{} others", rest.len()), sum.0, sum.1));
+    let line = |row: &ClassRow| {
+        let kind = |kind: &CollectiveRow| format!("{} {}", count(kind.kernels as f64 / steps), kind.class);
+        let kinds = row.collectives.iter().map(kind).collect::<Vec<_>>().join(", ");
+        ClassLine { name: row.class.clone(), ms: row.own_ms / steps, kernels: row.kernels as f64 / steps, kinds }
+    };
+    let mut lines: Vec<ClassLine> = one.classes.iter().map(line).collect();
+    lines.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    if lines.len() > most {
+        let rest = lines.split_off(most - 1);
+        let (ms, kernels) = rest.iter().fold((0.0, 0.0), |sum, line| (sum.0 + line.ms, sum.1 + line.kernels));
+        lines.push(ClassLine { name: format!("{} others", rest.len()), ms, kernels, kinds: String::new() });
     }
-    rows
+    lines
 }
 
 /// Whether any operator that is shown has shapes.

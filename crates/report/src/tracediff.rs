@@ -32,6 +32,7 @@ mod wording;
 
 pub(crate) use confidence::{is_known, of_operation, per_what, words};
 pub use csv::{CsvTable, csv};
+pub(crate) use elapsed::{found_by, phases_of};
 pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
 pub(crate) use operation::Operation;

@@ -8,6 +8,7 @@ use crate::rows::{KernelRows, LaunchRows};
 use crate::time::Picoseconds;
 use perfdb_trace::numbering::Numbering;
 use perfdb_trace::profile::{Kind, Mark, RowSteps};
+use rustc_hash::FxHashMap;
 
 /// A kernel event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,13 @@ pub(crate) struct Launch {
     pub(crate) external: Id,
     pub(crate) name: NameId,
     pub(crate) thread: u32,
+}
+
+/// How many blocks of how many threads a launch asks for, in each direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LaunchSize {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
 }
 
 /// An operator on the host; texts of its arguments are numbers in [`Columns::arguments`].
@@ -167,6 +175,10 @@ pub(crate) struct Columns {
     pub(crate) flows: LaunchRows,
     /// Names of the kernels that the launches say they launch, beside `launches`; only where a capture is read.
     pub(crate) launched: Vec<NameId>,
+    /// Likewise the sizes of those launches.
+    pub(crate) launched_sizes: Vec<Option<LaunchSize>>,
+    /// Sizes of launches by [`Kernel::index`]; only where replays are joined to a capture.
+    pub(crate) kernel_sizes: FxHashMap<u32, LaunchSize>,
     pub(crate) operators: Vec<HostOperator>,
     pub(crate) calls: Vec<OperatorCall>,
     /// Texts of the arguments of `calls` and `operators`.
@@ -242,6 +254,8 @@ impl Columns {
         piece.flows.iter().for_each(|flow| self.flows.push(launch(flow)));
         piece.unlinked.iter().for_each(|call| self.unlinked.push(launch(call)));
         self.launched.extend(piece.launched.iter().map(|kernel| name(*kernel)));
+        self.launched_sizes.append(&mut piece.launched_sizes);
+        self.kernel_sizes.extend(piece.kernel_sizes.drain().map(|(index, size)| (self.events + index, size)));
         let arguments = self.arguments.adopt(&piece.arguments);
         let text = |id: NameId| arguments.get(id as usize).copied().unwrap_or(NO_NAME);
         self.calls.extend(piece.calls.iter().map(|call| OperatorCall {

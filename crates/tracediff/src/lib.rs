@@ -105,8 +105,8 @@ pub use legacy::result::{LegacyComparison, LegacyLayer, LegacyMetadata, LegacyOp
 pub use load::LoadOptions;
 pub use measured::{LeftOut, Measured, MeasuredOptions, MeasuredTable, Reason, measured};
 pub use one_trace::{
-    Advice, ClassRow, CopyCount, DeviceTracks, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow, LeadRow, OneTrace,
-    OperatorRow, Selection, Slice, StepRow, explain, kinds, listed, piece, tracks,
+    Advice, ClassRow, CollectiveRow, CopyCount, DeviceTracks, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow,
+    LeadRow, OneTrace, OperatorRow, Selection, Slice, StepRow, explain, kinds, listed, piece, tracks,
 };
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use regression::{Baseline, Regression};

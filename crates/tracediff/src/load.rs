@@ -46,6 +46,8 @@ pub struct LoadOptions {
     pub accept: Vec<Code>,
     /// Whether the trace is to be looked at alone: what [`explain`](crate::explain()) needs is kept.
     pub alone: bool,
+    /// Whether passes that nobody annotated are steps of a trace that is looked at alone; else it is only said that there are some.
+    pub repeated_passes: bool,
     /// Whether nothing but the windows of its steps is wanted, as for [`piece`](crate::piece()): neither operators nor findings are kept.
     pub windows: bool,
     /// Regular expression of annotations that are steps, in place of those that are known.
@@ -67,6 +69,7 @@ impl Default for LoadOptions {
             collective_kinds: false,
             accept: Vec::new(),
             alone: false,
+            repeated_passes: false,
             windows: false,
             steps: None,
             pieces: false,
@@ -87,6 +90,7 @@ impl LoadOptions {
             check: !legacy && !self.windows,
             operators: !self.windows,
             launched,
+            sizes: false,
             shaped: self.alone && !legacy,
             every_annotation: self.steps.is_some() && !legacy,
             threads: self.threads,
@@ -115,7 +119,8 @@ impl Trace {
     ) -> Result<Trace, Error> {
         let path = file_of(path.as_ref(), options)?;
         let _span = tracing::debug_span!("open", path = %shown(&path)).entered();
-        let contents = read::open(&path, options.wanted()).map_err(|error| mendable(error, &path, options))?;
+        let wanted = Wanted { sizes: capture.is_some(), ..options.wanted() };
+        let contents = read::open(&path, wanted).map_err(|error| mendable(error, &path, options))?;
         let read_again = || {
             let regular = std::fs::metadata(&path).is_ok_and(|data| data.is_file());
             let options = perfdb_doctor::Options { selection: Selection::default(), threads: options.threads };
@@ -126,7 +131,7 @@ impl Trace {
             Some(perfdb_trace::profile::Kind::AscendTable) => perfdb_doctor::check(&path, &Default::default()).ok(),
             _ => report(contents.doctor, &path, read_again),
         };
-        let wanted = Wanted { launched: true, check: false, ..options.wanted() };
+        let wanted = Wanted { launched: true, check: false, ..wanted };
         let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
         let capture = capture.map(|capture| capture.columns);
         load(path, contents.columns, &contents.members, report, capture, options)
@@ -276,8 +281,19 @@ impl<'a> Loading<'a> {
     fn into_trace(self, contexts: Contexts) -> Trace {
         let Loading { path, options, members, report, platform, kernels, names, order, overlaps, corrections, .. } =
             self;
-        let Contexts { bounds, host, classes, layers, layer_count, lead, structure, timeline, facts, note, legacy } =
-            contexts;
+        let Contexts {
+            bounds,
+            host,
+            classes,
+            layers,
+            layer_count,
+            lead,
+            structure,
+            timeline,
+            facts,
+            notes: more,
+            legacy,
+        } = contexts;
         let Columns { has_frames, skipped_kernels, ids, notes, .. } = self.columns;
         Trace {
             path,
@@ -289,7 +305,7 @@ impl<'a> Loading<'a> {
             contexts: KernelContext::of_kernels(&bounds.passes, &host.operators, &classes, &layers),
             names,
             ids,
-            notes: notes.into_iter().chain(note).collect(),
+            notes: notes.into_iter().chain(more).collect(),
             lead: lead.summary(&kernels),
             kernels,
             groups: classes.groups,

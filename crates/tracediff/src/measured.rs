@@ -68,8 +68,10 @@ pub enum Reason {
     NoOperator,
     /// A graph replayed them, and no capture says what they are.
     Replayed,
-    /// A graph replayed them, and no capture is like it, or several are.
+    /// A graph replayed them, and no capture is like it.
     NotCaptured,
+    /// A graph replayed them, and several captures are like it.
+    SeveralCaptures,
     /// They ran before the first step.
     BeforeFirstStep,
     /// The trace has no shapes of the operator.
@@ -92,7 +94,8 @@ impl Reason {
         match self {
             Reason::NoOperator => "no operator around the launch",
             Reason::Replayed => "replayed by a graph; --capture names operators",
-            Reason::NotCaptured => "replayed by a graph; the capture needs one graph of its size",
+            Reason::NotCaptured => "replayed by a graph that --capture does not have",
+            Reason::SeveralCaptures => "replayed by a graph; several in --capture fit, or one of another batch",
             Reason::BeforeFirstStep => "before the first step",
             Reason::NoShapes => "no shapes; record them with record_shapes=True",
             Reason::NoTypes => "shapes without data types; --dtype names one",

@@ -34,7 +34,8 @@ pub use advice::Advice;
 pub use cut::piece;
 pub use kinds::{KindOfStep, kinds, listed};
 pub use result::{
-    ClassRow, CopyCount, Idle, KernelRow, LayerFamily, LayersRow, LeadRow, OneTrace, OperatorRow, StepRow,
+    ClassRow, CollectiveRow, CopyCount, Idle, KernelRow, LayerFamily, LayersRow, LeadRow, OneTrace, OperatorRow,
+    StepRow,
 };
 
 pub use tracks::{DeviceTracks, Slice, tracks};
@@ -117,6 +118,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
         without_operator_ms: milliseconds(operators.without),
         operators: operators.rows,
         layers: layers::of(trace, &view, &sums),
+        found_passes: trace.found_passes.clone(),
         truncated: None,
         times_not_trusted: report.map(trust::times_not_trusted).unwrap_or_default(),
     };

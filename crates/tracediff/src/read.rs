@@ -16,7 +16,7 @@ use perfdb_trace::profile;
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
-use crate::columns::{Annotation, Columns, Frame, Kernel, Launch, LoneFrame};
+use crate::columns::{Annotation, Columns, Frame, Kernel, Launch, LaunchSize, LoneFrame};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
@@ -28,7 +28,7 @@ use crate::time::{Picoseconds, picoseconds};
 use taken::{Numbers, TakenEvent};
 
 /// Members of `args` that are used; they follow those of the trace doctor, which has the first four too.
-const ARGS: [&str; 11] = [
+const ARGS: [&str; 13] = [
     "Python id",
     "Python parent id",
     "bytes",
@@ -40,6 +40,8 @@ const ARGS: [&str; 11] = [
     "Out msg nelems",
     "Group size",
     "kernel",
+    "grid",
+    "block",
 ];
 const CORRELATION: usize = 0;
 const EXTERNAL: usize = 1;
@@ -58,6 +60,8 @@ const MESSAGE_TYPE: usize = PYTHON_ID + 7;
 const ELEMENTS_OUT: usize = PYTHON_ID + 8;
 const RANKS: usize = PYTHON_ID + 9;
 const KERNEL: usize = PYTHON_ID + 10;
+const GRID: usize = PYTHON_ID + 11;
+const BLOCK: usize = PYTHON_ID + 12;
 
 /// What a trace file holds.
 #[derive(Debug, Default)]
@@ -118,7 +122,10 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
     let mut columns = Columns::default();
     let mut members = Members::default();
     let mut doctor = Collector::default();
-    let read_options = ReadOptions::profiler().args(Collector::ARGS.into_iter().chain(ARGS)).members(MEMBERS);
+    // Sizes of launches come last, as they are seldom wanted.
+    let own = if wanted.sizes { &ARGS[..] } else { &ARGS[..GRID - PYTHON_ID] };
+    let args = Collector::ARGS.iter().chain(own).copied();
+    let read_options = ReadOptions::profiler().args(args).members(MEMBERS);
     let read_options = if wanted.findings { read_options.with_forms() } else { read_options };
     read_ordered(
         source,
@@ -187,6 +194,8 @@ pub(crate) struct Wanted {
     pub(crate) operators: bool,
     /// Names of the kernels that launches say they launch.
     pub(crate) launched: bool,
+    /// Sizes of launches.
+    pub(crate) sizes: bool,
     /// Every operator with its shapes.
     pub(crate) shaped: bool,
     /// Annotations of any name, not only those that can be steps.
@@ -282,6 +291,11 @@ impl Columns {
             index,
         };
         self.kernels.push(kernel);
+        if wanted.sizes
+            && let Some(size) = launch_size(taken.event)
+        {
+            self.kernel_sizes.insert(index, size);
+        }
         if wanted.legacy_times {
             self.legacy_times.get_or_insert_default().kernels.push(doubles(taken.event));
         }
@@ -332,6 +346,7 @@ impl Columns {
                     _ => NO_NAME,
                 };
                 self.launched.push(kernel);
+                self.launched_sizes.push(launch_size(taken.event));
             }
         }
     }
@@ -447,6 +462,14 @@ fn name(names: &mut Names, event: &Event<'_>) -> NameId {
         Some(Value::Text(text)) => names.source(text.raw(), || text.decode_lossy()),
         _ => NO_NAME,
     }
+}
+
+fn launch_size(event: &Event<'_>) -> Option<LaunchSize> {
+    let list = |at| {
+        let Some(Value::List(list)) = event.arg(at) else { return None };
+        serde_json::from_slice(list.text()).ok()
+    };
+    Some(LaunchSize { grid: list(GRID)?, block: list(BLOCK)? })
 }
 
 fn time(number: Option<Number<'_>>) -> Option<Picoseconds> {

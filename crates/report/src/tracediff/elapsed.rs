@@ -132,7 +132,7 @@ fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layou
     }
     for (number, trace) in (1..).zip([trace1, trace2]) {
         if let Some(found) = trace.found_passes.as_ref().filter(|_| *basis == Basis::Pass) {
-            let _ = writeln!(out, "{}", how_found(number, found));
+            let _ = writeln!(out, "trace {number}: {}", how_found(found));
         }
         largest_device(out, number, trace);
         if trace.left_out_passes > 0 {
@@ -175,21 +175,36 @@ fn phases(out: &mut String, trace1: &TraceElapsed, trace2: &TraceElapsed) {
 }
 
 /// How passes were found that nobody annotated, and how certain they are.
-fn how_found(number: u8, found: &FoundPasses) -> String {
-    let by = match found.by {
+fn how_found(found: &FoundPasses) -> String {
+    let phases = phases_of(found);
+    let phases = if phases.is_empty() { String::new() } else { format!(": {phases}") };
+    format!(
+        "passes are not annotated, found {} ({}; {} of {} run the same {} kernels and copies, attention {} times){phases}",
+        found_by(found),
+        found.certainty,
+        found.alike,
+        found.passes,
+        found.events,
+        found.layers
+    )
+}
+
+/// What tells passes apart that nobody annotated.
+pub(crate) fn found_by(found: &FoundPasses) -> &'static str {
+    match found.by {
         "copy_to_host" => "by the copy to the host that ends each",
         _ => "by what repeats and the gaps between",
-    };
+    }
+}
+
+/// How many of them there are of each phase; empty where none is known.
+pub(crate) fn phases_of(found: &FoundPasses) -> String {
     let phases: Vec<String> = [(found.prefill, "prefill"), (found.decode, "decode")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, phase)| format!("{count} {phase}"))
         .collect();
-    let phases = if phases.is_empty() { String::new() } else { format!(": {}", phases.join(", ")) };
-    format!(
-        "trace {number}: passes are not annotated, found {by} ({}; {} of {} run the same {} kernels and copies, attention {} times){phases}",
-        found.certainty, found.alike, found.passes, found.events, found.layers
-    )
+    phases.join(", ")
 }
 
 fn shown(ratio: Option<f64>) -> String {

@@ -3,18 +3,24 @@
 //! A replay is one call on the host, so nothing there says what its kernels work for. While the graph was captured, each of them was
 //! launched by its operator, in the order in which they run: the two sequences are joined by position.
 
+mod choice;
+mod likeness;
+
+use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::calls::{self, Calls, NO_CALL};
+use super::calls::{self, Calls, Given, NO_CALL};
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use super::operators::{self, Decision, KernelOperator, Operators};
-use crate::columns::{Columns, Kernel};
+use crate::columns::{Columns, Kernel, LaunchSize};
 use crate::copies::GpuCopy;
 use crate::frames::{NO_STACK, StackId};
 use crate::names::{NO_NAME, NameId, Names};
 use crate::one_trace::shapes::{self, NO_OPERATOR, Shaped, ShapedRow};
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
+use choice::{Choice, choose};
+use likeness::{Capture, Fit, Played, Step, captures, fits};
 
 /// What became of the graphs of a trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,6 +33,21 @@ pub(crate) struct Joined {
     pub(crate) kernels: u64,
     /// Kernels that have the operator of a capture now.
     pub(crate) joined_kernels: u64,
+    /// Replays of which several captures say different things.
+    pub(crate) ambiguous: u64,
+}
+
+impl Joined {
+    /// Says how many replays get no shapes because captures disagree.
+    pub(crate) fn note(self) -> Option<String> {
+        let Joined { ambiguous, replays, .. } = self;
+        (ambiguous > 0).then(|| {
+            format!(
+                "{ambiguous} of {replays} replays of graphs get no shapes: several captured graphs fit, or one of another batch; \
+                 record the capture of the batch sizes that are replayed"
+            )
+        })
+    }
 }
 
 /// What is joined: the kernels of a trace with their launches, and what is known of them.
@@ -36,6 +57,8 @@ pub(crate) struct Replays<'a> {
     pub(crate) launches: &'a Launches<'a>,
     /// Beside the kernels.
     pub(crate) launch_of: &'a [u32],
+    /// By place in the file.
+    pub(crate) sizes: &'a FxHashMap<u32, LaunchSize>,
 }
 
 impl Replays<'_> {
@@ -47,15 +70,6 @@ impl Replays<'_> {
         if replayed.contains(&true) { replayed } else { Vec::new() }
     }
 }
-
-/// One thing in a graph, by the number of its name; copies have the name of none.
-type Step = Option<NameId>;
-
-/// Longest stretches without a counterpart that are compared step by step.
-const LONGEST_CHANGE: usize = 1000;
-
-/// Of this many steps of a replay with a known name, this many must be those of the capture.
-const LIKE: (usize, usize) = (95, 100);
 
 /// Joins each replay to the capture that is like it.
 pub(crate) fn join(
@@ -69,30 +83,45 @@ pub(crate) fn join(
     let mut capture_names = std::mem::take(&mut capture.names);
     capture_names.finish();
     let captures = captures(capture, &capture_names, names);
-    let mut known: FxHashMap<Vec<Step>, Option<Vec<Option<u32>>>> = FxHashMap::default();
-    let mut joined = Joined::default();
+    let replayed = graphs(replays, names);
+    let mut joined = Joined {
+        replays: replayed.len() as u64,
+        kernels: replayed.iter().flatten().filter(|(step, ..)| step.is_some()).count() as u64,
+        ..Joined::default()
+    };
+    let mut kinds: IndexMap<Played, Vec<Fit>> = IndexMap::new();
+    let played = |replay: &[PlayedStep]| replay.iter().map(|(step, size, _)| (*step, *size)).collect::<Played>();
+    let mut kind_of = Vec::with_capacity(replayed.len());
+    for replay in &replayed {
+        let entry = kinds.entry(played(replay));
+        kind_of.push(entry.index());
+        entry.or_insert_with_key(|played| fits(played, &captures));
+    }
+    if kinds.values().all(Vec::is_empty) {
+        return (joined, CapturedShapes::default());
+    }
+    let mut found = of_launches(&captures, capture, with_stacks, &mut capture_names);
+    let kinds: Vec<(&Played, Vec<Fit>)> = kinds.iter().map(|(played, fits)| (played, fits.clone())).collect();
+    let choices = choose(&kinds, &found);
     let mut pairs: Vec<Pair> = Vec::new();
-    for replay in graphs(replays, names) {
-        let steps: Vec<Step> = replay.iter().map(|(step, _)| *step).collect();
-        let places = known.entry(steps).or_insert_with_key(|steps| best(steps, &captures));
-        joined.replays += 1;
-        joined.kernels += replay.iter().filter(|(step, _)| step.is_some()).count() as u64;
-        if let Some(places) = places {
-            joined.joined += 1;
-            let number = joined.replays;
-            let pair = |((step, kernel), launch): (&(Step, u32), &Option<u32>)| {
-                step.and(Some(Pair { kernel: *kernel, launch: (*launch)?, replay: number }))
-            };
-            pairs.extend(replay.iter().zip(places.iter()).filter_map(pair));
+    let mut ambiguous: Vec<u32> = Vec::new();
+    for ((replay, kind), number) in replayed.iter().zip(kind_of).zip(1..) {
+        let choice = &choices[kind];
+        joined.ambiguous += u64::from(choice.is_ambiguous());
+        if choice.is_ambiguous() {
+            ambiguous.extend(replay.iter().filter(|(step, ..)| step.is_some()).map(|(.., kernel)| *kernel));
         }
+        let Choice::Joined { places, has_shapes } = choice else { continue };
+        joined.joined += 1;
+        let pair = |(((step, _, kernel), launch), has_shapes): ((&PlayedStep, &Option<u32>), &bool)| {
+            step.and(Some(Pair { kernel: *kernel, launch: (*launch)?, replay: number, has_shapes: *has_shapes }))
+        };
+        pairs.extend(replay.iter().zip(places).zip(has_shapes).filter_map(pair));
     }
     joined.joined_kernels = pairs.len() as u64;
-    let mut shapes = CapturedShapes::default();
-    if !pairs.is_empty() {
-        let mut found = of_launches(&captures, capture, with_stacks, &mut capture_names);
-        shapes = CapturedShapes::of(&mut found, &pairs, &capture_names, names, replays.kernels.len());
-        found.take(&pairs, &capture_names, names, operators, calls, replays.kernels.len());
-    }
+    let kernels = replays.kernels.len();
+    let shapes = CapturedShapes::of(&mut found, &pairs, &ambiguous, &capture_names, names, kernels);
+    found.take(&pairs, &capture_names, names, operators, calls, kernels);
     (joined, shapes)
 }
 
@@ -103,21 +132,36 @@ pub(crate) struct CapturedShapes {
     of_kernels: Vec<u32>,
     row_of: Vec<u32>,
     rows: Vec<ShapedRow>,
+    /// Per kernel, whether several captures say different things of its replay; empty where none is like that.
+    is_ambiguous: Vec<bool>,
 }
 
 impl CapturedShapes {
-    fn of(found: &mut OfLaunches, pairs: &[Pair], from: &Names, names: &mut Names, kernels: usize) -> CapturedShapes {
+    fn of(
+        found: &mut OfLaunches,
+        pairs: &[Pair],
+        ambiguous: &[u32],
+        from: &Names,
+        names: &mut Names,
+        kernels: usize,
+    ) -> CapturedShapes {
+        let mut is_ambiguous = Vec::new();
+        if !ambiguous.is_empty() {
+            is_ambiguous = vec![false; kernels];
+            ambiguous.iter().for_each(|kernel| is_ambiguous[*kernel as usize] = true);
+        }
         let Shaped { of_kernels: of_launches, row_of, mut rows, .. } = std::mem::take(&mut found.shaped);
         if rows.is_empty() {
-            return CapturedShapes::default();
+            return CapturedShapes { is_ambiguous, ..CapturedShapes::default() };
         }
         for row in &mut rows {
             row.name = names.text(from.get(row.name));
         }
-        let mut shapes = CapturedShapes { of_kernels: vec![NO_OPERATOR; kernels], row_of: Vec::new(), rows };
+        let mut shapes =
+            CapturedShapes { of_kernels: vec![NO_OPERATOR; kernels], row_of: Vec::new(), rows, is_ambiguous };
         // Every replay calls again what was captured once.
         let mut known: FxHashMap<(u64, u32), u32> = FxHashMap::default();
-        for pair in pairs {
+        for pair in pairs.iter().filter(|pair| pair.has_shapes) {
             let call = of_launches[found.numbers[&pair.launch] as usize];
             if call == NO_OPERATOR {
                 continue;
@@ -133,6 +177,7 @@ impl CapturedShapes {
 
     /// Puts them behind the calls that the trace itself has.
     pub(crate) fn add_to(self, shaped: &mut Shaped) {
+        shaped.is_ambiguous = self.is_ambiguous;
         if self.of_kernels.is_empty() {
             return;
         }
@@ -156,166 +201,31 @@ struct Pair {
     launch: u32,
     /// Number of the replay.
     replay: u64,
+    /// Whether it is known which shapes the launch worked on.
+    has_shapes: bool,
 }
 
-/// A capture: its steps, and the launch of each.
-struct Capture {
-    steps: Vec<CapturedStep>,
-}
+/// A step of a replay, its size, and the number of the kernel.
+type PlayedStep = (Step, Option<LaunchSize>, u32);
 
-/// A step of a capture.
-#[derive(Clone, Copy)]
-struct CapturedStep {
-    launch: u32,
-    /// None where the launch does not say which kernel it launches.
-    is: Option<Step>,
-}
-
-/// What stands between the calls that begin and end captures, thread by thread.
-fn captures(capture: &Columns, capture_names: &Names, names: &Names) -> Vec<Capture> {
-    let mut order: Vec<u32> = (0..capture.launches.len() as u32).collect();
-    order.sort_by_key(|at| {
-        let launch = capture.launches.at(*at as usize);
-        (launch.thread, launch.start)
-    });
-    let mut found = Vec::new();
-    let mut open: Option<(u32, Capture)> = None;
-    for at in order {
-        let launch = capture.launches.at(at as usize);
-        let name = capture_names.get(launch.name);
-        if name.contains("StreamBeginCapture") {
-            open = Some((launch.thread, Capture { steps: Vec::new() }));
-        } else if name.contains("StreamEndCapture") {
-            found.extend(open.take().filter(|(thread, _)| *thread == launch.thread).map(|(_, capture)| capture));
-        } else if let Some((thread, capturing)) = &mut open
-            && *thread == launch.thread
-        {
-            let kernel = capture.launched.get(at as usize).copied().unwrap_or(NO_NAME);
-            let is = if name.contains("Memcpy") || name.contains("Memset") {
-                Some(None)
-            } else if !name.contains("Launch") {
-                continue;
-            } else if kernel == NO_NAME {
-                None
-            } else {
-                // A kernel that the replay never runs has a number that no step of a replay has.
-                Some(Some(names.find(capture_names.get(kernel)).unwrap_or(NO_NAME)))
-            };
-            capturing.steps.push(CapturedStep { launch: at, is });
-        }
-    }
-    found.retain(|capture| !capture.steps.is_empty());
-    found
-}
-
-/// Steps of each replay in order of time, with the number of the kernel.
-fn graphs(replays: &Replays<'_>, names: &Names) -> Vec<Vec<(Step, u32)>> {
+/// Steps of each replay in order of time.
+fn graphs(replays: &Replays<'_>, names: &Names) -> Vec<Vec<PlayedStep>> {
     let mut graphs = GraphLaunches::default();
-    let mut launched: Vec<(u32, Picoseconds, Step, u32)> = Vec::new();
-    let mut add = |launch: u32, start: Picoseconds, step: Step, at: u32| {
+    let mut launched: Vec<(u32, Picoseconds, PlayedStep)> = Vec::new();
+    let mut add = |launch: u32, start: Picoseconds, step: PlayedStep| {
         if launch != NO_LAUNCH && graphs.has(replays.launches.get(launch).name, names) {
-            launched.push((launch, start, step, at));
+            launched.push((launch, start, step));
         }
     };
     for ((kernel, launch), at) in replays.kernels.iter().zip(replays.launch_of).zip(0..) {
-        add(*launch, kernel.start, Some(kernel.name), at);
+        add(*launch, kernel.start, (Some(kernel.name), replays.sizes.get(&kernel.index).copied(), at));
     }
     for (copy, at) in replays.copies.iter().zip(0..) {
-        add(replays.launches.number(copy.correlation).unwrap_or(NO_LAUNCH), copy.start, None, at);
+        add(replays.launches.number(copy.correlation).unwrap_or(NO_LAUNCH), copy.start, (None, None, at));
     }
-    launched.sort_by_key(|(launch, start, _, _)| (*launch, *start));
+    launched.sort_by_key(|(launch, start, _)| (*launch, *start));
     let graphs = launched.chunk_by(|one, other| one.0 == other.0);
-    graphs.map(|steps| steps.iter().map(|(_, _, step, at)| (*step, *at)).collect()).collect()
-}
-
-/// For each step of a replay its launch in the capture that is most like it; nothing where none is.
-fn best(steps: &[Step], captures: &[Capture]) -> Option<Vec<Option<u32>>> {
-    let same_size: Vec<&Capture> = captures.iter().filter(|capture| capture.steps.len() == steps.len()).collect();
-    let mut best: Option<(usize, Vec<Option<u32>>)> = None;
-    let mut consider = |found: Option<(usize, Vec<Option<u32>>)>| {
-        if let Some((like, places)) = found
-            && best.as_ref().is_none_or(|(most, _)| like > *most)
-        {
-            best = Some((like, places));
-        }
-    };
-    for capture in &same_size {
-        consider(by_position(steps, &capture.steps, same_size.len() == 1));
-    }
-    for capture in captures.iter().filter(|_| same_size.is_empty()) {
-        let difference = capture.steps.len().abs_diff(steps.len());
-        if 50 * difference <= steps.len().max(capture.steps.len()) {
-            consider(by_common_steps(steps, &capture.steps));
-        }
-    }
-    best.map(|(_, places)| places)
-}
-
-fn is_like(like: usize, named: usize) -> bool {
-    like * LIKE.1 >= named * LIKE.0
-}
-
-/// Joins step to step. Where no launch says which kernel it launches, only the one capture of this size can be meant.
-fn by_position(steps: &[Step], captured: &[CapturedStep], is_only_one: bool) -> Option<(usize, Vec<Option<u32>>)> {
-    let named = captured.iter().filter(|captured| captured.is.is_some()).count();
-    let is_equal = |(step, captured): &(&Step, &CapturedStep)| captured.is == Some(**step);
-    let like = steps.iter().zip(captured).filter(is_equal).count();
-    let kernels = captured.iter().filter(|captured| captured.is.is_some_and(|is| is.is_some())).count();
-    if !is_like(like, named) || (kernels == 0 && !is_only_one) {
-        return None;
-    }
-    let place =
-        |(step, captured): (&Step, &CapturedStep)| captured.is.is_none_or(|is| is == *step).then_some(captured.launch);
-    Some((like, steps.iter().zip(captured).map(place).collect()))
-}
-
-/// Joins the longest sequence of steps that both have.
-fn by_common_steps(steps: &[Step], captured: &[CapturedStep]) -> Option<(usize, Vec<Option<u32>>)> {
-    let is_equal = |step: &Step, captured: &CapturedStep| captured.is == Some(*step);
-    let front = steps.iter().zip(captured).take_while(|(step, captured)| is_equal(step, captured)).count();
-    let (rest, captured_rest) = (&steps[front..], &captured[front..]);
-    let pairs = rest.iter().rev().zip(captured_rest.iter().rev());
-    let back = pairs.take_while(|(step, captured)| is_equal(step, captured)).count();
-    let (rest, captured_rest) = (&rest[..rest.len() - back], &captured_rest[..captured_rest.len() - back]);
-    if rest.len().max(captured_rest.len()) > LONGEST_CHANGE {
-        return None;
-    }
-    let mut places: Vec<Option<u32>> = captured[..front].iter().map(|captured| Some(captured.launch)).collect();
-    places.extend(longest_common(rest, captured_rest));
-    places.extend(captured[captured.len() - back..].iter().map(|captured| Some(captured.launch)));
-    let like = places.iter().filter(|place| place.is_some()).count();
-    is_like(like, steps.len().max(captured.len())).then_some((like, places))
-}
-
-/// Longest common subsequence: for each step the launch it is joined to.
-fn longest_common(steps: &[Step], captured: &[CapturedStep]) -> Vec<Option<u32>> {
-    let width = captured.len() + 1;
-    let mut length = vec![0_u16; (steps.len() + 1) * width];
-    for (row, step) in steps.iter().enumerate().rev() {
-        for (column, captured) in captured.iter().enumerate().rev() {
-            length[row * width + column] = if captured.is == Some(*step) {
-                length[(row + 1) * width + column + 1] + 1
-            } else {
-                length[(row + 1) * width + column].max(length[row * width + column + 1])
-            };
-        }
-    }
-    let mut column = 0;
-    let mut place = |(row, step): (usize, &Step)| {
-        while let Some(next) = captured.get(column) {
-            if next.is == Some(*step) {
-                column += 1;
-                return Some(next.launch);
-            }
-            if length[(row + 1) * width + column] > length[row * width + column + 1] {
-                return None;
-            }
-            column += 1;
-        }
-        None
-    };
-    // A step that is in no longest sequence leaves the column where it was.
-    steps.iter().enumerate().map(&mut place).collect()
+    graphs.map(|steps| steps.iter().map(|(_, _, step)| *step).collect()).collect()
 }
 
 /// What is known of launches of the capture.
@@ -354,6 +264,31 @@ fn of_launches(captures: &[Capture], capture: &Columns, with_stacks: bool, names
 }
 
 impl OfLaunches {
+    /// Operator, its shapes and the call of a captured launch, by numbers; equal where the operator and its arguments are.
+    fn what(&self, launch: u32) -> (u32, u32, u32) {
+        let at = self.numbers[&launch] as usize;
+        let call = self.calls.of(at);
+        let shape = call.map_or(NO_CALL, |call| self.calls.shape_of[call as usize]);
+        (self.operators.of_kernels[at].operator, self.row(at).unwrap_or(NO_OPERATOR), shape)
+    }
+
+    /// The dimensions of the tensors of a captured launch as they stand in the file; empty where they do not.
+    fn dims(&self, launch: u32) -> &str {
+        let at = self.numbers[&launch] as usize;
+        let of_call = || match &self.calls.shapes[self.calls.shape_of[self.calls.of(at)? as usize] as usize].given {
+            Given::Lists { dims, .. } => Some(dims.as_str()),
+            Given::Message { .. } | Given::Batch(_) => None,
+        };
+        let of_row = self.row(at).map(|row| self.shaped.rows[row as usize].dims.as_str());
+        of_row.filter(|dims| !dims.is_empty()).or_else(of_call).unwrap_or_default()
+    }
+
+    /// The number of the operator with shapes around a launch.
+    fn row(&self, at: usize) -> Option<u32> {
+        let call = self.shaped.of_kernels.get(at).copied().filter(|call| *call != NO_OPERATOR)?;
+        self.shaped.row_of.get(call as usize).copied()
+    }
+
     /// Puts what was found in place of what was known of the replays.
     fn take(
         self,
@@ -387,7 +322,7 @@ impl OfLaunches {
         calls.shapes.extend(self.calls.shapes);
         // Every replay calls anew what was captured once.
         let mut known: FxHashMap<(u64, u32), u32> = FxHashMap::default();
-        for pair in pairs {
+        for pair in pairs.iter().filter(|pair| pair.has_shapes) {
             let call = self.calls.of_kernels[self.numbers[&pair.launch] as usize];
             if call == NO_CALL {
                 continue;

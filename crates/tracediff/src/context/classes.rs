@@ -133,25 +133,13 @@ impl Classes {
         }
     }
 
-    /// Tells the kinds of collectives whose names do not: kernels that a library runs for any of them take the kind of the collective
-    /// that was called for, else that of the operator that launched them.
+    /// Tells the kinds of collectives whose names do not.
     pub(crate) fn tell_collectives(&mut self, operators: &[KernelOperator], calls: &Calls, names: &Names) {
-        let Some(generic) = self.operations.iter().position(|operation| operation == COMMUNICATION) else { return };
         let mut told: FxHashMap<(NameId, &'static str), u32> = FxHashMap::default();
-        for (at, operator) in operators.iter().enumerate() {
-            let group = self.groups[self.of_kernels[at] as usize];
-            if group.operation as usize != generic {
-                continue;
-            }
-            let of_call = calls.of(at).and_then(|call| {
-                let shape = &calls.shapes[calls.shape_of[call as usize] as usize];
-                collective_by_host(&shape.name)
-            });
-            let of_operator =
-                || operator.has_host_operator.then(|| collective_by_host(names.get(operator.operator)))?;
-            let Some(kind) = of_call.or_else(of_operator) else { continue };
+        for (at, kind) in self.kinds_of_collectives(operators, calls, names) {
+            let group = self.groups[self.of_kernels[at as usize] as usize];
             let known = told.get(&(group.name, kind)).copied();
-            self.of_kernels[at] = known.unwrap_or_else(|| {
+            self.of_kernels[at as usize] = known.unwrap_or_else(|| {
                 let operation = self.operation_number(kind);
                 self.groups.push(Group { operation, ..group });
                 let number = self.groups.len() as u32 - 1;
@@ -159,6 +147,33 @@ impl Classes {
                 number
             });
         }
+    }
+
+    /// Kernels that a library runs for any collective, with the kind of the one that was called for, else that of the operator that
+    /// launched them.
+    pub(crate) fn kinds_of_collectives(
+        &self,
+        operators: &[KernelOperator],
+        calls: &Calls,
+        names: &Names,
+    ) -> Vec<(u32, &'static str)> {
+        let Some(generic) = self.operations.iter().position(|operation| operation == COMMUNICATION) else {
+            return Vec::new();
+        };
+        let kind = |(at, operator): (usize, &KernelOperator)| {
+            let group = self.groups[self.of_kernels[at] as usize];
+            if group.operation as usize != generic {
+                return None;
+            }
+            let of_call = calls.of(at).and_then(|call| {
+                let shape = &calls.shapes[calls.shape_of[call as usize] as usize];
+                collective_by_host(&shape.name)
+            });
+            let of_operator =
+                || operator.has_host_operator.then(|| collective_by_host(names.get(operator.operator)))?;
+            Some((at as u32, of_call.or_else(of_operator)?))
+        };
+        operators.iter().enumerate().filter_map(kind).collect()
     }
 
     fn operation_number(&mut self, name: &str) -> u32 {

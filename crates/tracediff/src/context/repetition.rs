@@ -46,7 +46,7 @@ pub struct FoundPasses {
     pub events: u64,
     /// Calls of attention in each pass.
     pub layers: u64,
-    /// Passes by phase; those of an unknown phase are in neither.
+    /// Passes by phase; those of an unknown phase are in neither, and those that also generate are in this one.
     pub prefill: u64,
     /// Likewise.
     pub decode: u64,
@@ -320,10 +320,14 @@ fn largest_kind(all: &[Pass]) -> Vec<usize> {
 }
 
 impl Passes {
-    /// The phase of each whole pass: those that compute for much longer than the most of one kind read prompts, and the others
-    /// generate, if there are both or graphs are replayed.
+    /// The phase of each whole pass: those that compute for much longer than what generates read prompts, and the others generate, if
+    /// there are both or graphs are replayed. A pass that does both reads prompts.
     fn phases(&self) -> Vec<Option<Phase>> {
-        let mut times: Vec<Picoseconds> = self.alike.iter().map(|at| self.whole[*at].compute).collect();
+        // Where graphs are replayed in some passes alone, these generate; else most passes do.
+        let replayed: Vec<usize> = (0..self.whole.len()).filter(|at| self.whole[*at].has_replays).collect();
+        let is_told = !replayed.is_empty() && replayed.len() < self.whole.len();
+        let generating = if is_told { &replayed } else { &self.alike };
+        let mut times: Vec<Picoseconds> = generating.iter().map(|at| self.whole[*at].compute).collect();
         times.sort_unstable();
         let usual = times[times.len() / 2] as f64;
         let reads = |pass: &Pass| pass.compute as f64 >= PROMPTS * usual;

@@ -43,7 +43,7 @@ pub(super) struct Contexts {
     pub(super) structure: Option<Structure>,
     pub(super) timeline: Option<Timeline>,
     pub(super) facts: Option<Facts>,
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
     pub(super) legacy: Option<LegacyColumns>,
 }
 
@@ -100,7 +100,7 @@ impl Contexts {
             structure: None,
             timeline: None,
             facts: None,
-            note: None,
+            notes: Vec::new(),
             legacy: Some(legacy),
         }
     }
@@ -125,7 +125,8 @@ impl Contexts {
         let impossible = report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
         let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
         let launch_of = launches.of_kernels(kernels);
-        let replays = Replays { kernels, copies: &columns.copies, launches: &launches, launch_of: &launch_of };
+        let (copies, sizes) = (&columns.copies, &columns.kernel_sizes);
+        let replays = Replays { kernels, copies, launches: &launches, launch_of: &launch_of, sizes };
         let mut host = HostSide::find(&replays, columns, names, capture, decision, options);
         attention::resolve(&mut host.calls, kernels, &passes, &finder.lengths(), names, options.unwindowed);
         let classifier =
@@ -134,13 +135,19 @@ impl Contexts {
         if options.collective_kinds {
             classes.tell_collectives(&host.operators.of_kernels, &host.calls, names);
         }
+        let kinds = if options.alone {
+            classes.kinds_of_collectives(&host.operators.of_kernels, &host.calls, names)
+        } else {
+            Vec::new()
+        };
         let has_old_steps = finder.boundaries() == Boundaries::Whole && columns.has_old_steps;
         let mut bounds = Bounds::new(&finder, passes, corrections);
-        // The report on one trace has steps where they are annotated, and nowhere else. A table separates its passes itself.
-        if !options.alone && !options.rules.is_legacy() && columns.written_by != Some(Kind::AscendTable) {
+        // A table separates its passes itself.
+        if !options.windows && !options.rules.is_legacy() && columns.written_by != Some(Kind::AscendTable) {
             let (copies, replayed) = (&columns.copies, host.replayed.as_slice());
             let sources = repetition::Sources { kernels, copies, classes: &classes, names, replayed };
-            bounds.find_repeated(&sources, &mut owned);
+            // The report on one trace has steps where they are annotated, and elsewhere only where somebody asks for them.
+            bounds.find_repeated(&sources, &mut owned, !options.alone || options.repeated_passes);
         }
         let sources = Sources {
             kernels,
@@ -157,7 +164,7 @@ impl Contexts {
         let shapes = host.captured_shapes.take();
         // Only a comparison looks at the blocks again.
         let layering = || layers_of(&sources, !options.alone);
-        let timing = || timing.find(&bounds, devices, &cut, &replays, shapes);
+        let timing = || timing.find(&bounds, devices, &cut, &replays, shapes, kinds);
         // Neither needs the other.
         let ((structure, layers, layer_count), (timeline, facts)) =
             if options.threads > 1 && kernels.len() >= WORTH_A_THREAD {
@@ -165,7 +172,9 @@ impl Contexts {
             } else {
                 (layering(), timing())
             };
-        let note = "an old profiler wrote its steps as operators: --steps '^ProfilerStep#' takes them";
+        let old_steps = "an old profiler wrote its steps as operators: --steps '^ProfilerStep#' takes them";
+        let old_steps = has_old_steps.then(|| old_steps.to_owned());
+        let notes = old_steps.into_iter().chain(host.joined.and_then(|joined| joined.note())).collect();
         Ok(Contexts {
             bounds,
             host,
@@ -176,7 +185,7 @@ impl Contexts {
             structure,
             timeline: Some(timeline),
             facts,
-            note: has_old_steps.then(|| note.to_owned()),
+            notes,
             legacy: None,
         })
     }
@@ -212,12 +221,16 @@ impl Bounds {
         }
     }
 
-    /// Takes what repeats for passes, where nothing tells them apart.
-    fn find_repeated(&mut self, sources: &repetition::Sources<'_>, owned: &mut Found) {
+    /// Takes what repeats for passes, where nothing tells them apart; else notes it.
+    fn find_repeated(&mut self, sources: &repetition::Sources<'_>, owned: &mut Found, are_steps: bool) {
         if self.basis != Basis::Whole {
             return;
         }
         let Some(repetition) = repetition::find(sources) else { return };
+        if !are_steps {
+            self.repeated = Some(repetition.found);
+            return;
+        }
         let has_steps = repetition.found.decode + repetition.found.prefill > 0;
         owned.copies = repetition.copies;
         *self = Bounds {
@@ -259,6 +272,7 @@ impl Timing<'_> {
         cut: &[CutWindows],
         replays: &Replays<'_>,
         shapes: Option<CapturedShapes>,
+        kinds: Vec<(u32, &'static str)>,
     ) -> (Timeline, Option<Facts>) {
         let Timing { options, classifier, sources, lead, owned, finder } = *self;
         let Sources { kernels, passes, classes, names, .. } = *sources;
@@ -295,6 +309,7 @@ impl Timing<'_> {
             if let Some(shapes) = shapes {
                 shapes.add_to(&mut facts.shaped);
             }
+            facts.kinds = kinds;
             facts
         });
         (timeline, facts)

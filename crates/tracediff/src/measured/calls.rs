@@ -94,7 +94,13 @@ fn owner(trace: &Trace, at: usize, communicates: bool) -> Owner {
         // Operators around the replay itself own none of its kernels.
         let captured_from = trace.facts.as_ref().and_then(|facts| facts.shaped.captured_from);
         let captured = operator.filter(|operator| captured_from.is_some_and(|first| *operator >= first));
-        let reason = if trace.joined.is_some() { Reason::NotCaptured } else { Reason::Replayed };
+        let is_ambiguous = trace.facts.as_ref().is_some_and(|facts| facts.shaped.is_ambiguous.get(at) == Some(&true));
+        let reason = match trace.joined {
+            None => Reason::Replayed,
+            Some(_) if is_ambiguous => Reason::SeveralCaptures,
+            Some(joined) if joined.joined == joined.replays => Reason::NoShapes,
+            Some(_) => Reason::NotCaptured,
+        };
         return match (formula, captured) {
             (Some(call), _) => Owner::Formula(call),
             (None, Some(operator)) => Owner::Operator(operator),

@@ -62,6 +62,8 @@ pub(crate) struct Facts {
     pub(crate) has_operators: bool,
     /// Time of graphs that are one row each.
     pub(crate) graphs: Picoseconds,
+    /// Kernels of the general class of collectives, with the kind that the host asked for.
+    pub(crate) kinds: Vec<(u32, &'static str)>,
 }
 
 /// What facts are found from.
@@ -96,6 +98,7 @@ impl Facts {
             graphs: graphs(sources),
             shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
             has_operators: !sources.columns.operators.is_empty(),
+            kinds: Vec::new(),
         }
     }
 }

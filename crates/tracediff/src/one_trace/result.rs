@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::advice::Advice;
 use crate::context::passes::Boundaries;
+use crate::context::repetition::FoundPasses;
 use crate::elapsed::PartsMs;
 
 /// Where the time of the steps of a trace goes. Sums are over steps and devices.
@@ -69,6 +70,9 @@ pub struct OneTrace {
     pub without_operator_ms: f64,
     /// The layers of the model, where they were found.
     pub layers: Option<LayersRow>,
+    /// Passes that nobody annotated, where the trace has some.
+    #[serde(skip)]
+    pub found_passes: Option<FoundPasses>,
     /// Rows that were left out of lists so that the answer fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<BTreeMap<&'static str, usize>>,
@@ -151,9 +155,23 @@ pub struct ClassRow {
     pub total_ms: f64,
     /// Time that no other class has; adds up to compute and exposed communication.
     pub own_ms: f64,
+    /// What the host asked for, where the names of the kernels do not say which collective they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveRow>,
     /// Whether its kernels communicate.
     #[serde(skip)]
     pub communicates: bool,
+}
+
+/// A kind of collective, by the operator of the host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CollectiveRow {
+    /// The class that its kernels have where their names tell it.
+    pub class: &'static str,
+    /// Kernels.
+    pub kernels: u64,
+    /// Sum of their durations.
+    pub total_ms: f64,
 }
 
 /// Kernels of one name.

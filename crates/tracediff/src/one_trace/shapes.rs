@@ -24,6 +24,8 @@ pub(crate) struct Shaped {
     pub(crate) copies: Vec<ShapedCopy>,
     /// The first call that is known from a capture of the replayed graph, where there is one.
     pub(crate) captured_from: Option<u32>,
+    /// Per kernel, whether several captures say different things of its replay; empty where none is like that.
+    pub(crate) is_ambiguous: Vec<bool>,
 }
 
 /// A copy or a set that an operator made.
@@ -85,6 +87,7 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
         rows: rows.found,
         copies,
         captured_from: None,
+        is_ambiguous: Vec::new(),
     }
 }
 

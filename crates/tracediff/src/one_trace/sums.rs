@@ -1,11 +1,13 @@
 //! Sums over the kernels and copies of the steps that are looked at.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::View;
 use super::facts::Facts;
-use super::result::{ClassRow, KernelRow};
-use crate::classify::COLLECTIVES;
+use super::result::{ClassRow, CollectiveRow, KernelRow};
+use crate::classify::{COLLECTIVES, COMMUNICATION};
 use crate::context::OUTSIDE;
 use crate::names::NameId;
 use crate::time::{Picoseconds, milliseconds};
@@ -20,6 +22,8 @@ pub(super) struct Sums {
     pub(super) groups: Vec<[Sum; 2]>,
     classes: Vec<Sum>,
     own: Vec<Picoseconds>,
+    /// Kinds of collectives by what the host asked for.
+    kinds: BTreeMap<&'static str, Sum>,
     /// Kernels and copies that start in each window.
     pub(super) of_windows: Vec<(u64, u64)>,
 }
@@ -33,6 +37,7 @@ impl Sums {
             groups: vec![[Sum::default(); 2]; trace.groups.len()],
             classes: vec![Sum::default(); facts.classes.len()],
             own: vec![0; facts.classes.len()],
+            kinds: BTreeMap::new(),
             of_windows: vec![(0, 0); facts.own.len()],
         };
         // Kernels are many, groups are few: what else is wanted is summed up from these.
@@ -48,6 +53,9 @@ impl Sums {
                 sums.names.entry(group.name).or_default().merge(sum);
                 sums.classes[group.operation as usize].merge(sum);
             }
+        }
+        for (kernel, kind) in facts.kinds.iter().filter(|(kernel, _)| view.of_kernel(*kernel as usize).is_some()) {
+            sums.kinds.entry(kind).or_default().add(trace.kernels.at(*kernel as usize).duration);
         }
         for copy in &facts.copies {
             let Some(window) = view.chosen_window(copy.window) else { continue };
@@ -69,10 +77,23 @@ impl Sums {
                 kernels: sum.count,
                 total_ms: milliseconds(sum.time),
                 own_ms: milliseconds(*own),
+                collectives: if name == COMMUNICATION { self.collectives() } else { Vec::new() },
                 communicates: COLLECTIVES.contains(&name.as_str()),
             })
             .collect();
         rows.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms).then_with(|| a.class.cmp(&b.class)));
+        rows
+    }
+
+    /// By total.
+    fn collectives(&self) -> Vec<CollectiveRow> {
+        let row = |(class, sum): (&&'static str, &Sum)| CollectiveRow {
+            class,
+            kernels: sum.count,
+            total_ms: milliseconds(sum.time),
+        };
+        let mut rows: Vec<CollectiveRow> = self.kinds.iter().map(row).collect();
+        rows.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms));
         rows
     }
 
