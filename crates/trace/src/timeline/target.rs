@@ -7,10 +7,11 @@ use std::path::Path;
 
 /// A file for a trace.
 #[derive(Debug)]
-pub enum Target<W: Write> {
-    /// As it is.
+pub struct Target<W: Write>(Form<W>);
+
+#[derive(Debug)]
+enum Form<W: Write> {
     Plain(W),
-    /// Compressed.
     Gzip(Box<GzEncoder<W>>),
 }
 
@@ -18,9 +19,9 @@ impl<W: Write> Target<W> {
     /// Compresses what goes to a file whose name ends in `.gz`. The same text gives the same bytes.
     pub fn of_name(name: &Path, out: W) -> Target<W> {
         if name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
-            Target::Gzip(Box::new(GzEncoder::new(out, Compression::fast())))
+            Target(Form::Gzip(Box::new(GzEncoder::new(out, Compression::fast()))))
         } else {
-            Target::Plain(out)
+            Target(Form::Plain(out))
         }
     }
 
@@ -29,25 +30,25 @@ impl<W: Write> Target<W> {
     /// # Errors
     /// When the file can't be written.
     pub fn finish(self) -> io::Result<W> {
-        match self {
-            Target::Plain(out) => Ok(out),
-            Target::Gzip(encoder) => encoder.finish(),
+        match self.0 {
+            Form::Plain(out) => Ok(out),
+            Form::Gzip(encoder) => encoder.finish(),
         }
     }
 }
 
 impl<W: Write> Write for Target<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Target::Plain(out) => out.write(bytes),
-            Target::Gzip(encoder) => encoder.write(bytes),
+        match &mut self.0 {
+            Form::Plain(out) => out.write(bytes),
+            Form::Gzip(encoder) => encoder.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Target::Plain(out) => out.flush(),
-            Target::Gzip(encoder) => encoder.flush(),
+        match &mut self.0 {
+            Form::Plain(out) => out.flush(),
+            Form::Gzip(encoder) => encoder.flush(),
         }
     }
 }
