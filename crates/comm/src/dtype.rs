@@ -32,7 +32,7 @@ impl CollectiveDType {
     pub const ALL: [Self; 4] = [Self::BFLOAT16, Self::FLOAT16, Self::FLOAT32, Self::INT8];
 
     /// PyTorch's name, for example `torch.bfloat16`.
-    pub fn torch_name(self) -> &'static str {
+    pub(crate) fn torch_name(self) -> &'static str {
         self.torch_name
     }
 

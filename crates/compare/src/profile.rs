@@ -16,5 +16,6 @@ pub use policy::{
 pub(crate) use read::excerpt;
 pub use read::read_profile;
 pub(crate) use spread::FEWEST_CALLS;
-pub use spread::{MeasuredSpread, RelativeSpread};
+pub(crate) use spread::MeasuredSpread;
+pub use spread::RelativeSpread;
 pub use totals::{Kernel, KernelTotals, NoGroup, Total};

@@ -5,6 +5,7 @@ mod met;
 mod rows;
 mod trace;
 
-pub use key::{NoShapes, ShapeKeys, shape_key};
+pub(crate) use key::ShapeKeys;
+pub use key::{NoShapes, shape_key};
 pub use rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
 pub use trace::{ShapeComparison, compare_files, read_predicted};

@@ -114,7 +114,7 @@ codes! {
 
 impl Code {
     /// Whether findings of this code never make the trust low: the tools correct it, or it is true of the run.
-    pub fn never_low(self) -> bool {
+    pub(crate) fn never_low(self) -> bool {
         use Code::*;
         matches!(
             self,

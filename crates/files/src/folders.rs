@@ -66,7 +66,7 @@ pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
 }
 
 /// [`private`] in another place.
-pub fn private_in(parent: &Path, prefix: &str) -> io::Result<PrivateFolder> {
+pub(crate) fn private_in(parent: &Path, prefix: &str) -> io::Result<PrivateFolder> {
     let only_ours = fs::Permissions::from_mode(0o700);
     let make = || -> io::Result<_> {
         let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir_in(parent)?;

@@ -117,7 +117,7 @@ impl PricedStep {
     }
 
     /// The sum of the calls whose durations come from a source.
-    pub fn source_ms(&self, source: Source) -> f64 {
+    pub(crate) fn source_ms(&self, source: Source) -> f64 {
         self.operators.iter().filter(|priced| priced.answer.source == source).map(Priced::total_ms).sum()
     }
 
@@ -216,7 +216,7 @@ pub struct Sweep {
 }
 
 /// A deployment, and its forecast or why there is none.
-pub type Forecasted = (Request, Result<Forecast, Error>);
+pub(crate) type Forecasted = (Request, Result<Forecast, Error>);
 
 impl Sweep {
     /// Each deployment with its forecast.

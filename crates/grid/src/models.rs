@@ -167,7 +167,7 @@ enum Identity {
 impl Models {
     /// The models that count when none are named; under [`Semantics::Newest`] all that are built in.
     #[must_use]
-    pub fn default_list(semantics: Semantics) -> Self {
+    pub(crate) fn default_list(semantics: Semantics) -> Self {
         Self(presets().into_iter().filter(|model| model.default || semantics == Semantics::Newest).collect())
     }
 

@@ -55,7 +55,6 @@ pub use crate::roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };
 pub use beyond::Method;
-pub use calibration::COVERAGE;
 pub use class::Class;
 pub use doubt::{Doubt, Residual};
 pub use estimate::{Estimate, measured_interval};

@@ -1,7 +1,7 @@
 //! Records as Python's csv writer writes them with `QUOTE_MINIMAL`.
 
 /// Whether a cell must stand in quotes: it holds `,`, `"`, CR or LF.
-pub fn needs_quotes(cell: &str) -> bool {
+pub(crate) fn needs_quotes(cell: &str) -> bool {
     has_marks(cell.as_bytes())
 }
 

@@ -22,7 +22,7 @@ pub fn trim(text: &str) -> &str {
 }
 
 /// Whether `str.isprintable()` holds for one character.
-pub fn is_printable(character: char) -> bool {
+pub(crate) fn is_printable(character: char) -> bool {
     use GeneralCategory as G;
     match character {
         ' '..='~' => true,

@@ -78,7 +78,7 @@ impl Argument {
     }
 
     /// The number, if it is a whole one.
-    pub fn as_integer(&self) -> Option<i64> {
+    pub(crate) fn as_integer(&self) -> Option<i64> {
         match self {
             Argument::Integer(number) => Some(*number),
             _ => None,

@@ -125,4 +125,4 @@ pub enum StartError {
 }
 
 /// Starts an executor, on that local device where one is named.
-pub type StartExecutor<'a> = dyn Fn(Option<&str>) -> Result<Box<dyn Executor>, StartError> + Sync + 'a;
+pub(crate) type StartExecutor<'a> = dyn Fn(Option<&str>) -> Result<Box<dyn Executor>, StartError> + Sync + 'a;

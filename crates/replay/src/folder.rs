@@ -6,7 +6,7 @@ use crate::error::Error;
 
 /// Insists that files can be made in a folder, or in the nearest one above it where it is not there yet: what cannot be
 /// kept is better not measured. Leaves nothing behind.
-pub fn require_writable(folder: &Path) -> Result<(), Error> {
+pub(crate) fn require_writable(folder: &Path) -> Result<(), Error> {
     let existing = folder
         .ancestors()
         .map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })

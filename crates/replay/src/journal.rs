@@ -77,7 +77,7 @@ impl CaseKey {
 }
 
 /// The hash of a record as it stands in its file; the line end does not count.
-pub fn hash_of(record: &[u8]) -> String {
+pub(crate) fn hash_of(record: &[u8]) -> String {
     Sha256::digest(record.trim_ascii_end()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -226,7 +226,7 @@ impl Journal {
 }
 
 /// Rewrites a journal without the finished cases for which `keep` is false; everything else stays.
-pub fn strike(path: &Path, mut keep: impl FnMut(&EndedCase) -> bool) -> Result<(), Error> {
+pub(crate) fn strike(path: &Path, mut keep: impl FnMut(&EndedCase) -> bool) -> Result<(), Error> {
     let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
     let mut kept = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|&byte| byte == b'\n') {

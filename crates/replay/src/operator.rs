@@ -31,10 +31,10 @@ pub struct Operator {
 }
 
 /// Row rules: what a row becomes, or why it cannot become a case.
-pub type PlanRow = fn(&Row<'_>, &PlanOptions) -> Result<Planned, Refusal>;
+pub(crate) type PlanRow = fn(&Row<'_>, &PlanOptions) -> Result<Planned, Refusal>;
 
 /// Reference implementation. Everything it does is timed.
-pub type RunCall = fn(&mut Bindings<'_>) -> Result<Vec<Output>, CaseError>;
+pub(crate) type RunCall = fn(&mut Bindings<'_>) -> Result<Vec<Output>, CaseError>;
 
 /// Why a row is passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

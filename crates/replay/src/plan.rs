@@ -1,6 +1,6 @@
 //! Planning: the rows of a table become replay cases, or are refused or passed over.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::case::{Case, Raw, WriteJson, write_parts};
@@ -29,13 +29,10 @@ pub struct PlanSettings {
 
 /// A table whose rows are planned.
 #[derive(Debug)]
-pub struct PlannedTable {
-    /// The file as given or found.
-    pub path: PathBuf,
-    /// Its content.
-    pub table: Table,
+pub(crate) struct PlannedTable {
+    pub(crate) table: Table,
     /// One entry per row, in file order.
-    pub rows: Vec<PlannedRow>,
+    pub(crate) rows: Vec<PlannedRow>,
 }
 
 /// What becomes of one row.
@@ -70,7 +67,7 @@ pub(crate) fn plan_file(
 ) -> Result<PlannedTable, Error> {
     let table = crate::table::read(path, operator)?;
     let rows = plan_rows(&table, operator, settings).collect();
-    Ok(PlannedTable { path: path.to_owned(), table, rows })
+    Ok(PlannedTable { table, rows })
 }
 
 /// Plans the rows of a table one after the other, in file order.

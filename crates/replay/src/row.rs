@@ -5,7 +5,8 @@ mod slots;
 
 pub(crate) use slot::dtype_of_cell;
 pub use slot::{Recorded, Slot};
-pub use slots::{Present, Slots};
+pub(crate) use slots::Present;
+pub use slots::Slots;
 
 use std::cell::OnceCell;
 

@@ -28,7 +28,7 @@ use perfdb_files::lock::{LockOptions, Notice};
 pub use files::RunFiles;
 use files::content_beside;
 pub use lanes::Starters;
-pub use progress::OperatorOutcome;
+pub(crate) use progress::OperatorOutcome;
 
 /// A run over one or more operators.
 pub struct Session<'a> {
@@ -243,7 +243,7 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the executors without writing anything.
-    pub fn abandon(mut self) {
+    pub(crate) fn abandon(mut self) {
         self.lanes.shut_down();
     }
 }

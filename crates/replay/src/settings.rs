@@ -176,7 +176,7 @@ impl RunSettings {
     }
 
     /// Whether new inputs are built before every run.
-    pub fn has_fresh_inputs(&self) -> bool {
+    pub(crate) fn has_fresh_inputs(&self) -> bool {
         self.fresh_inputs.unwrap_or(self.backend == Backend::Npu)
     }
 

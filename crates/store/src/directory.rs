@@ -140,7 +140,7 @@ pub(crate) fn check_table_name(source: &Path, kernel_type: &str, stem: &str) -> 
 }
 
 /// Whether a folder of a database holds no tables, with anything else in it.
-pub fn is_side_folder(name: &str) -> bool {
+pub(crate) fn is_side_folder(name: &str) -> bool {
     name == REPORTS || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }
 

@@ -104,7 +104,7 @@ pub enum CsvFault {
 }
 
 /// The longest cell, in characters, that Python's `csv` module reads.
-pub const CELL_LIMIT: usize = 131_072;
+pub(crate) const CELL_LIMIT: usize = 131_072;
 
 impl Error {
     /// The system's refusal of `path`.

@@ -50,5 +50,5 @@ pub mod table;
 pub mod update;
 pub mod version;
 
-pub use error::{CELL_LIMIT, CsvFault, Error};
+pub use error::{CsvFault, Error};
 pub use semantics::Semantics;

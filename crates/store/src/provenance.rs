@@ -25,5 +25,5 @@ mod statement;
 
 pub use error::Error;
 pub use identity::{Difference, Identity, Versions};
-pub use record::{DatedRows, FILE_NAME, Record, Run};
+pub use record::{FILE_NAME, Record, Run};
 pub use statement::Statement;

@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The key of `op_mapping.yaml` under which a database describes its tables.
-pub const KERNEL_TABLES: &str = "kernel_tables";
+pub(crate) const KERNEL_TABLES: &str = "kernel_tables";
 
 /// A kernel type that the registry knows by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,7 @@ mod summaries;
 mod writer;
 
 pub use aggregate::{AggregateOptions, aggregate};
-pub use changes::{CellChanges, ChangeKind, RowChange, TableChanges};
+pub use changes::{ChangeKind, RowChange, TableChanges};
 pub use outcome::{Gap, Mode, TableUpdate};
 pub use run::{Pending, UpdateOptions, prepare, target_tables};
 pub use samples::{Sample, Samples};

@@ -314,7 +314,7 @@ impl Sources {
     }
 
     /// Whether some time was predicted from other rows of tables.
-    pub fn is_predicted(self) -> bool {
+    pub(crate) fn is_predicted(self) -> bool {
         let from_rows = |source| !matches!(source, TimeSource::Measured | TimeSource::Analytic);
         self.iter().any(from_rows)
     }

@@ -35,7 +35,7 @@ impl RelativeSpread {
 
 /// The spreads of a profile.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct MeasuredSpread {
+pub(crate) struct MeasuredSpread {
     kernel_types: FxHashMap<Box<str>, RelativeSpread>,
     whole: Option<RelativeSpread>,
 }
@@ -46,7 +46,7 @@ impl MeasuredSpread {
     ///
     /// # Errors
     /// When the file can't be read or holds what can't be used.
-    pub fn read(profile: &Path, policy: GroupingPolicy) -> Result<MeasuredSpread, Error> {
+    pub(crate) fn read(profile: &Path, policy: GroupingPolicy) -> Result<MeasuredSpread, Error> {
         if !std::fs::metadata(profile).is_ok_and(|metadata| metadata.is_file()) {
             return Ok(MeasuredSpread::default());
         }
@@ -59,12 +59,12 @@ impl MeasuredSpread {
     }
 
     /// That of a kernel type; `None` where no shape of it has five calls.
-    pub fn of(&self, kernel_type: &str) -> Option<RelativeSpread> {
+    pub(crate) fn of(&self, kernel_type: &str) -> Option<RelativeSpread> {
         self.kernel_types.get(kernel_type).copied()
     }
 
     /// That of all kernels together.
-    pub fn whole(&self) -> Option<RelativeSpread> {
+    pub(crate) fn whole(&self) -> Option<RelativeSpread> {
         self.whole
     }
 }

@@ -99,7 +99,7 @@ fn integer_lists(text: &str) -> Option<String> {
 
 /// Keys of texts that come again and again. What it remembers is bounded.
 #[derive(Debug, Default)]
-pub struct ShapeKeys {
+pub(crate) struct ShapeKeys {
     known: FxHashMap<Box<str>, Box<str>>,
     bytes: usize,
 }
@@ -112,7 +112,7 @@ impl ShapeKeys {
     ///
     /// # Errors
     /// As [`shape_key`].
-    pub fn key<T: AsRef<str>>(&mut self, written: &str, text: impl FnOnce() -> T) -> Result<&str, NoShapes> {
+    pub(crate) fn key<T: AsRef<str>>(&mut self, written: &str, text: impl FnOnce() -> T) -> Result<&str, NoShapes> {
         if !self.known.contains_key(written) {
             let key = shape_key(text().as_ref())?;
             if self.bytes > REMEMBERED_BYTES {

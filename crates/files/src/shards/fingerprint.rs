@@ -39,7 +39,7 @@ impl Fingerprint {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn of_pieces(path: &Path) -> Result<Fingerprint, Error> {
+    pub(crate) fn of_pieces(path: &Path) -> Result<Fingerprint, Error> {
         let read = |file: File| match file.metadata()?.len() {
             0..=WHOLE_BYTES => whole(file),
             bytes => pieces(&file, bytes),

@@ -55,12 +55,12 @@ impl Shard {
     }
 
     /// The name of its folder.
-    pub fn folder_name(self) -> String {
+    pub(crate) fn folder_name(self) -> String {
         format!("shard-{}-of-{}", self.number, self.of)
     }
 
     /// The shard whose folder has this name.
-    pub fn of_folder_name(name: &str) -> Option<Shard> {
+    pub(crate) fn of_folder_name(name: &str) -> Option<Shard> {
         let (number, of) = name.strip_prefix("shard-")?.split_once("-of-")?;
         let shard = Shard::new(number.parse().ok()?, of.parse().ok()?)?;
         (shard.folder_name() == name).then_some(shard)

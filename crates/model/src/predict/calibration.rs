@@ -3,8 +3,6 @@
 use crate::predict::beyond::Method;
 use crate::predict::class::Class;
 
-/// The share of the truth that an interval shall hold.
-pub const COVERAGE: f64 = 0.9;
 /// Rows up to which the roofline is fitted again; with more, one of them moves it too little.
 pub(crate) const FEW: usize = 32;
 /// The same of several slices: what is fitted to each alone follows its few rows, however many there are in all.

@@ -22,7 +22,6 @@ const MOST_TOGETHER: usize = 6000;
 pub struct Table {
     size: Option<usize>,
     is_joint: bool,
-    slice_count: usize,
     parts: Vec<Part>,
 }
 
@@ -73,7 +72,7 @@ impl Table {
         let partners = partners_of(&parts);
         let parts: Vec<Part> =
             parts.into_iter().zip(partners).map(|(rows, partners)| Part::new(rows, partners)).collect();
-        Table { size, is_joint: parts.len() < slice_count, slice_count, parts }
+        Table { size, is_joint: parts.len() < slice_count, parts }
     }
 
     /// What was learnt of a slice, and the number of the slice there; `None` if there is none or it has no usable row.
@@ -85,11 +84,6 @@ impl Table {
     /// What was learnt of all slices: one model for each, or one for all together.
     pub fn models(&self) -> impl Iterator<Item = &Model> {
         self.parts.iter().filter_map(|part| part.model(self.size))
-    }
-
-    /// How many slices there are.
-    pub fn slice_count(&self) -> usize {
-        self.slice_count
     }
 
     /// The memory that what was learnt so far holds.

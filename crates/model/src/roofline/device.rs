@@ -77,7 +77,7 @@ impl Device {
     }
 
     /// Operations per second in a type; `None` where the device has no units for it, or nobody said how fast they are.
-    pub fn operations_per_second(&self, precision: Precision) -> Option<f64> {
+    pub(crate) fn operations_per_second(&self, precision: Precision) -> Option<f64> {
         let tera = match precision {
             Precision::Fp64 => self.fp64_tflop_s?,
             Precision::Fp32 => self.fp32_tflop_s?,

@@ -63,7 +63,7 @@ impl MatMul {
     }
 
     /// Its work where the rows are dealt out to `groups` weights of (k, n).
-    pub fn work_in_groups(self, groups: f64, operands: Operands) -> Work {
+    pub(crate) fn work_in_groups(self, groups: f64, operands: Operands) -> Work {
         let MatMul { rows: m, columns: n, inner: k } = self;
         Work {
             operations: 2.0 * m * n * k,

@@ -81,7 +81,7 @@ impl Operands {
     }
 
     /// 16-bit activations and result with weights of another type.
-    pub fn weights_only(weights: Precision) -> Operands {
+    pub(crate) fn weights_only(weights: Precision) -> Operands {
         Operands { activation_bytes: 2.0, weight_bytes: weights.bytes(), output_bytes: 2.0 }
     }
 

@@ -26,7 +26,7 @@ impl Repeats {
     }
 
     /// Whether they differ by more than repeats of one kernel do.
-    pub fn is_contradiction(&self) -> bool {
+    pub(crate) fn is_contradiction(&self) -> bool {
         self.spread() > CONTRADICTION
     }
 

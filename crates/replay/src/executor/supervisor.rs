@@ -8,7 +8,7 @@ use crate::executor::{Executor, Greeting, Measured, StartError, StartExecutor};
 use crate::refusal::{CaseError, ErrorKind};
 
 /// One place for an executor: a device, or the host.
-pub struct Supervisor {
+pub(crate) struct Supervisor {
     device: Option<String>,
     executor: Option<Box<dyn Executor>>,
     has_started: bool,
@@ -18,7 +18,7 @@ pub struct Supervisor {
 
 /// Why a case gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CaseFailure {
+pub(crate) enum CaseFailure {
     /// The case failed.
     Case(CaseError),
     /// The executor cannot run this operator at all.
@@ -29,13 +29,13 @@ pub enum CaseFailure {
 
 impl Supervisor {
     /// A place on that local device, or on the default one.
-    pub fn new(device: Option<String>, max_restarts: u32) -> Supervisor {
+    pub(crate) fn new(device: Option<String>, max_restarts: u32) -> Supervisor {
         Supervisor { device, executor: None, has_started: false, restarts: 0, max_restarts }
     }
 
     /// Runs a case, starting an executor where none is alive.
     /// `greeted` is called with the greeting of each executor that is started.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         start: &StartExecutor<'_>,
         id: impl FnOnce() -> u64,
@@ -84,7 +84,7 @@ impl Supervisor {
     }
 
     /// Ends the executor in an orderly way. The next case starts a new one, which is no restart.
-    pub fn shut_down(&mut self) {
+    pub(crate) fn shut_down(&mut self) {
         if let Some(mut executor) = self.executor.take() {
             executor.shut_down();
             self.has_started = false;

@@ -126,7 +126,7 @@ where
 }
 
 /// Writes `value` over the elements of `x` whose mask is true.
-pub fn mask_into<T: Copy + Send + Sync>(x: &mut [T], mask: (&[bool], &Stretched), value: T) {
+pub(crate) fn mask_into<T: Copy + Send + Sync>(x: &mut [T], mask: (&[bool], &Stretched), value: T) {
     each_piece(x, mask.1.run, |at, first, x| match mask.1.slice(mask.0, at, first, x.len()) {
         [false] => {}
         [true] => x.fill(value),
@@ -135,7 +135,7 @@ pub fn mask_into<T: Copy + Send + Sync>(x: &mut [T], mask: (&[bool], &Stretched)
 }
 
 /// [`combine`] for floating-point operands: `f` works on widened values, results are rounded once.
-pub fn combine_floats<E: Element>(
+pub(crate) fn combine_floats<E: Element>(
     a: (&[E], &Stretched),
     b: (&[E], &Stretched),
     out: &mut [E],

@@ -24,7 +24,7 @@ impl<'a, E> Part<'a, E> {
     }
 
     /// Part number `at` of lines of `parts` parts of `size` elements.
-    pub fn of_line(values: &'a [E], parts: usize, at: usize, size: usize) -> Self {
+    pub(crate) fn of_line(values: &'a [E], parts: usize, at: usize, size: usize) -> Self {
         Self { values, stride: parts * size, offset: at * size, size }
     }
 

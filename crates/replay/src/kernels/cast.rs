@@ -9,7 +9,7 @@ use crate::kernels::with_type;
 use perfdb_store::dtype::DType;
 
 /// An element that can be turned into any other type: integers by way of `i64`, the rest by way of `f64`.
-pub trait Convert: Stored {
+pub(crate) trait Convert: Stored {
     /// The value as a double.
     fn to_f64(self) -> f64;
     /// The value as an integer; fractions are cut off.

@@ -25,7 +25,7 @@ impl CancellationToken {
     }
 
     /// Makes the token ready for new work.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
@@ -72,7 +72,7 @@ pub(crate) fn available_bytes() -> Option<u64> {
 }
 
 /// An error once the work of this thread has been cancelled.
-pub fn proceed() -> Result<(), KernelError> {
+pub(crate) fn proceed() -> Result<(), KernelError> {
     let is_cancelled = CURRENT.with_borrow(|context| context.as_ref().is_some_and(KernelContext::is_cancelled));
     if is_cancelled { Err(KernelError::Cancelled) } else { Ok(()) }
 }

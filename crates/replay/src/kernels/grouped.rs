@@ -16,7 +16,7 @@ pub struct Group {
 
 /// Matrices of one size, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Matrices<'a, G> {
+pub(crate) struct Matrices<'a, G> {
     pub values: &'a [G],
     /// Rows of each matrix.
     pub rows: usize,
@@ -26,7 +26,7 @@ pub struct Matrices<'a, G> {
 
 impl<'a, G> Matrices<'a, G> {
     /// The matrix of that number.
-    pub fn get(&self, at: usize) -> Operand<'a, G> {
+    pub(crate) fn get(&self, at: usize) -> Operand<'a, G> {
         let size = self.rows * self.columns;
         Operand::row_major(&self.values[at * size..(at + 1) * size], self.rows, self.columns)
     }
@@ -34,7 +34,7 @@ impl<'a, G> Matrices<'a, G> {
 
 /// Multiplies each group of rows of `x` by its matrix and hands the sums to
 /// `finish(row, matrix, first column, sums, result)`. Rows of `out` outside all groups stay as they are.
-pub fn grouped_product<F, G, O>(
+pub(crate) fn grouped_product<F, G, O>(
     x: &[F],
     matrices: Matrices<'_, G>,
     groups: &[Group],

@@ -18,21 +18,21 @@ pub(crate) fn rows_per_job(width: usize) -> usize {
 
 /// Jobs that may run in any order, or at once.
 #[derive(Default)]
-pub struct Jobs<'a>(Vec<Box<dyn FnOnce() + Send + 'a>>);
+pub(crate) struct Jobs<'a>(Vec<Box<dyn FnOnce() + Send + 'a>>);
 
 impl<'a> Jobs<'a> {
     /// No jobs.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Vec::new())
     }
 
     /// Adds a job.
-    pub fn add(&mut self, job: impl FnOnce() + Send + 'a) {
+    pub(crate) fn add(&mut self, job: impl FnOnce() + Send + 'a) {
         self.0.push(Box::new(job));
     }
 
     /// Runs all jobs and waits for them. Once the work has been cancelled, jobs that have not begun are left out.
-    pub fn run(self) {
+    pub(crate) fn run(self) {
         let context = context::current();
         let run = |job: Box<dyn FnOnce() + Send + 'a>| {
             if !context.as_ref().is_some_and(KernelContext::is_cancelled) {

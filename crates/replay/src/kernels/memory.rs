@@ -15,7 +15,7 @@ pub(crate) fn require_room(bytes: u64) -> Result<(), KernelError> {
 }
 
 /// Refuses to take more than 60 % of the available memory, with both sizes.
-pub fn check_room(needed_bytes: u64, available_bytes: Option<u64>) -> Result<(), KernelError> {
+pub(crate) fn check_room(needed_bytes: u64, available_bytes: Option<u64>) -> Result<(), KernelError> {
     let limit = available_bytes.map_or(isize::MAX as f64, |available| available as f64 * SHARE);
     if needed_bytes as f64 <= limit {
         return Ok(());

@@ -35,7 +35,7 @@ pub(crate) fn inverse_root_mean_square<W: Wide>(row: &[W], epsilon: W) -> W {
 }
 
 /// `row` · r · `gamma` in place, with r = 1 / √(mean(x²) + ε); returns r.
-pub fn root_mean_square_norm<W: Wide>(row: &mut [W], gamma: &[W], epsilon: W) -> W {
+pub(crate) fn root_mean_square_norm<W: Wide>(row: &mut [W], gamma: &[W], epsilon: W) -> W {
     let factor = inverse_root_mean_square(row, epsilon);
     for (value, gamma) in row.iter_mut().zip(gamma) {
         *value = *value * factor * *gamma;

@@ -22,7 +22,7 @@ pub fn sequences(ends: &[i64], total: usize) -> Result<Vec<Range<usize>>, Kernel
 
 /// Which blocks of a cache hold a sequence: one row per sequence.
 #[derive(Debug)]
-pub struct BlockTable {
+pub(crate) struct BlockTable {
     blocks: Vec<usize>,
     rows: usize,
     width: usize,
@@ -31,24 +31,24 @@ pub struct BlockTable {
 
 impl BlockTable {
     /// The table of a cache of `count` blocks of `block_size` positions.
-    pub fn new(table: &Tensor, count: usize, block_size: usize) -> Result<Self, KernelError> {
+    pub(crate) fn new(table: &Tensor, count: usize, block_size: usize) -> Result<Self, KernelError> {
         let [rows, width] = rank(table, "block_table")?;
         require(block_size > 0, || "blocks without positions".to_owned())?;
         Ok(Self { blocks: indices(table, count)?, rows, width, block_size })
     }
 
     /// Number of sequences.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// Positions that a sequence can have.
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.width * self.block_size
     }
 
     /// Line of the cache (block · block size + offset) for each of the first `length` positions of a sequence.
-    pub fn lines(&self, sequence: usize, length: usize) -> Result<Vec<usize>, KernelError> {
+    pub(crate) fn lines(&self, sequence: usize, length: usize) -> Result<Vec<usize>, KernelError> {
         require(sequence < self.rows && length <= self.capacity(), || {
             format!(
                 "{length} positions of sequence {sequence} in a block table of shape [{}, {}]",

@@ -20,7 +20,7 @@ impl<'a, W> Matrix<'a, W> {
     ///
     /// # Panics
     /// If `values` is shorter than `rows · columns`.
-    pub fn row_major(values: &'a [W], rows: usize, columns: usize) -> Self {
+    pub(crate) fn row_major(values: &'a [W], rows: usize, columns: usize) -> Self {
         let fits = rows.checked_mul(columns).is_some_and(|count| count <= values.len());
         assert!(fits, "a {rows} by {columns} matrix in {} values", values.len());
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }

@@ -3,7 +3,7 @@
 use crate::kernels::element::Wide;
 
 /// Quantises a row with a scale of its own, max|x| / 127, and returns that scale. A row of zeros gives zeros and 0.
-pub fn quantise_row<W: Wide>(row: &[W], to: &mut [i8]) -> W {
+pub(crate) fn quantise_row<W: Wide>(row: &[W], to: &mut [i8]) -> W {
     let largest = row.iter().fold(W::zero(), |largest, value| largest.max(value.abs()));
     if largest == W::zero() {
         to.fill(0);
@@ -22,7 +22,7 @@ pub(crate) fn scale_from_bits(scale: i64) -> f32 {
 }
 
 /// Packs eight 4-bit integers into one, the first in the lowest bits.
-pub fn pack_int4(values: [i32; 8]) -> i32 {
+pub(crate) fn pack_int4(values: [i32; 8]) -> i32 {
     values.iter().enumerate().fold(0u32, |packed, (at, value)| packed | ((*value as u32 & 0xf) << (4 * at))) as i32
 }
 

@@ -3,7 +3,7 @@
 use crate::kernels::element::Wide;
 
 /// `row` in the order of its elements 0, 2, 4, … then 1, 3, 5, …
-pub fn even_then_odd<W: Wide>(row: &[W], to: &mut [W]) {
+pub(crate) fn even_then_odd<W: Wide>(row: &[W], to: &mut [W]) {
     let half = row.len() / 2;
     for (at, pair) in row.as_chunks::<2>().0.iter().enumerate() {
         (to[at], to[half + at]) = (pair[0], pair[1]);
@@ -11,7 +11,7 @@ pub fn even_then_odd<W: Wide>(row: &[W], to: &mut [W]) {
 }
 
 /// z · cos + (−second half of z, first half of z) · sin, in place.
-pub fn rotate_halves<W: Wide>(z: &mut [W], cos: &[W], sin: &[W]) {
+pub(crate) fn rotate_halves<W: Wide>(z: &mut [W], cos: &[W], sin: &[W]) {
     let half = z.len() / 2;
     let (first, second) = z.split_at_mut(half);
     for (at, (a, b)) in first.iter_mut().zip(second).enumerate() {

@@ -5,7 +5,7 @@ use crate::kernels::jobs::{Jobs, rows_per_job};
 
 /// Widens every row of `x` (`width` elements) and hands it to `work(row, widened, result, extra)` with its row of
 /// `out` (`out_width` elements) and its element of `extra`, which has one per row.
-pub fn map_rows<E: Element, O: Send, P: Send>(
+pub(crate) fn map_rows<E: Element, O: Send, P: Send>(
     x: &[E],
     width: usize,
     out: &mut [O],
@@ -34,7 +34,7 @@ pub fn map_rows<E: Element, O: Send, P: Send>(
 }
 
 /// [`map_rows`] without an extra result.
-pub fn map_plain_rows<E: Element, O: Send>(
+pub(crate) fn map_plain_rows<E: Element, O: Send>(
     x: &[E],
     width: usize,
     out: &mut [O],
@@ -46,7 +46,7 @@ pub fn map_plain_rows<E: Element, O: Send>(
 }
 
 /// Hands every row of `out` (`width` elements) to `work(row, result)`; a row costs as much as `cost` elements.
-pub fn each_row<T: Send>(out: &mut [T], width: usize, cost: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+pub(crate) fn each_row<T: Send>(out: &mut [T], width: usize, cost: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     if width == 0 {
         return;
     }

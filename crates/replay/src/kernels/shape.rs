@@ -136,12 +136,12 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
 }
 
 /// True if `shape` broadcasts to `target` without changing it.
-pub fn broadcasts_to(shape: &[usize], target: &[usize]) -> bool {
+pub(crate) fn broadcasts_to(shape: &[usize], target: &[usize]) -> bool {
     broadcast(shape, target).is_some_and(|out| *out == *target)
 }
 
 /// Logical shape of a `FRACTAL_NZ` tensor: `(…, a, b, c, d)` holds `(…, b·c, a·d)`. `None` below rank 4.
-pub fn unfold_fractal_nz(blocked: &[usize]) -> Option<Shape> {
+pub(crate) fn unfold_fractal_nz(blocked: &[usize]) -> Option<Shape> {
     let (outer, &[a, b, c, d]) = blocked.split_last_chunk::<4>()?;
     let mut logical = Shape::from(outer);
     logical.extend([b.checked_mul(c)?, a.checked_mul(d)?]);

@@ -57,7 +57,7 @@ pub fn descending<T: Ordered>(row: &[T], values: &mut [T], indices: &mut [i64]) 
 }
 
 /// Index of the largest element, the first of equals; 0 for an empty row.
-pub fn first_largest<T: Ordered>(row: &[T]) -> usize {
+pub(crate) fn first_largest<T: Ordered>(row: &[T]) -> usize {
     let mut best = 0;
     for (at, value) in row.iter().enumerate() {
         if value.key() > row[best].key() {

@@ -126,7 +126,7 @@ impl Tensor {
     }
 
     /// The size of the last dimension; 1 for a scalar.
-    pub fn last_size(&self) -> usize {
+    pub(crate) fn last_size(&self) -> usize {
         self.shape.last().copied().unwrap_or(1)
     }
 

@@ -138,7 +138,7 @@ pub fn rank<const N: usize>(tensor: &Tensor, name: &str) -> Result<[usize; N], K
 }
 
 /// Insists on a shape (`rejected`).
-pub fn expect_shape(tensor: &Tensor, name: &str, shape: &[usize]) -> Result<(), KernelError> {
+pub(crate) fn expect_shape(tensor: &Tensor, name: &str, shape: &[usize]) -> Result<(), KernelError> {
     if tensor.shape() == shape {
         return Ok(());
     }
@@ -158,7 +158,7 @@ pub fn zeros<T: Stored>(shape: &[usize]) -> Result<Vec<T>, KernelError> {
 }
 
 /// Rounds finished values into a floating-point tensor.
-pub fn output_into<W: Wide>(tensor: &mut Tensor, from: &[W]) -> Result<(), KernelError> {
+pub(crate) fn output_into<W: Wide>(tensor: &mut Tensor, from: &[W]) -> Result<(), KernelError> {
     with_float!(tensor.dtype(), E => {
         let to = values_mut::<E>(tensor)?;
         require(to.len() == from.len(), || format!("{} values for {} elements", from.len(), to.len()))?;
@@ -170,7 +170,7 @@ pub fn output_into<W: Wide>(tensor: &mut Tensor, from: &[W]) -> Result<(), Kerne
 }
 
 /// The type that two operands are brought to before they meet, as torch promotes them.
-pub fn common_type(a: DType, b: DType) -> DType {
+pub(crate) fn common_type(a: DType, b: DType) -> DType {
     if a == b {
         return a;
     }

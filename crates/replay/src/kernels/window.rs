@@ -5,7 +5,7 @@ use crate::kernels::typed::Stored;
 
 /// Fills `out` (of shape `out_shape`) with the elements of `source` whose coordinates are larger by `offsets`; zeros
 /// where there is none. All three have the same rank.
-pub fn copy_window<T: Stored>(
+pub(crate) fn copy_window<T: Stored>(
     source: &[T],
     source_shape: &[usize],
     out: &mut [T],

@@ -106,23 +106,23 @@ impl<'a> Slots<'a> {
 
 /// The slots of one side whose shape is there, in order.
 #[derive(Clone, Debug)]
-pub struct Present<'a> {
+pub(crate) struct Present<'a> {
     side: &'static str,
     slots: Vec<Recorded<'a>>,
 }
 
 impl<'a> Present<'a> {
-    pub fn slots(&self) -> &[Recorded<'a>] {
+    pub(crate) fn slots(&self) -> &[Recorded<'a>] {
         &self.slots
     }
 
     /// Keeps the slots for which `keep` holds.
-    pub fn retain(&mut self, keep: impl FnMut(&Recorded<'a>) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&Recorded<'a>) -> bool) {
         self.slots.retain(keep);
     }
 
     /// Exactly `N` slots (`input-count`, `output-count`).
-    pub fn exactly<const N: usize>(&self) -> Result<&[Recorded<'a>; N], Refusal> {
+    pub(crate) fn exactly<const N: usize>(&self) -> Result<&[Recorded<'a>; N], Refusal> {
         self.slots.as_slice().try_into().map_err(|_| self.wrong_count(&format!("{N}")))
     }
 
@@ -132,7 +132,7 @@ impl<'a> Present<'a> {
     }
 
     /// Between `low` and `high` slots.
-    pub fn between(&self, low: usize, high: usize) -> Result<&[Recorded<'a>], Refusal> {
+    pub(crate) fn between(&self, low: usize, high: usize) -> Result<&[Recorded<'a>], Refusal> {
         if (low..=high).contains(&self.slots.len()) {
             return Ok(&self.slots);
         }

@@ -46,7 +46,11 @@ impl Group {
 
 impl Session<'_> {
     /// Replays all rows of these table files. A file that cannot be used fails the operator.
-    pub fn replay_tables(&mut self, operator: &'static Operator, files: &[PathBuf]) -> Result<OperatorOutcome, Error> {
+    pub(crate) fn replay_tables(
+        &mut self,
+        operator: &'static Operator,
+        files: &[PathBuf],
+    ) -> Result<OperatorOutcome, Error> {
         let settings = self.settings;
         let notice = |notice: &Notice| (self.notify)(Event::Warning(&notice.to_string()));
         let lock = LockOptions { tool: settings.tool, timeout: settings.lock_timeout, notice: &notice };

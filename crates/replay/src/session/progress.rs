@@ -17,7 +17,7 @@ use crate::settings::RunSettings;
 
 /// How an operator ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OperatorOutcome {
+pub(crate) enum OperatorOutcome {
     /// Well, also where single rows failed.
     Success,
     /// It failed; the reason as in a status file.

@@ -51,7 +51,7 @@ impl Accuracy<'_> {
     }
 
     /// Draws it in ms.
-    pub fn chart_in_ms(&self, title: &str) -> Chart {
+    pub(crate) fn chart_in_ms(&self, title: &str) -> Chart {
         self.chart_in(title, ("ms", 1e-3))
     }
 

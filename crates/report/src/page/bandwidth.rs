@@ -12,7 +12,7 @@ const BOTTOM: f64 = 46.0;
 
 /// Curves over the size of messages, both axes logarithmic.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bandwidth<'a> {
+pub(crate) struct Bandwidth<'a> {
     /// The curves, in the order of the colours.
     pub curves: Vec<BandwidthCurve<'a>>,
     /// What is drawn upwards, with its unit.
@@ -21,7 +21,7 @@ pub struct Bandwidth<'a> {
 
 /// A curve of [`Bandwidth`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct BandwidthCurve<'a> {
+pub(crate) struct BandwidthCurve<'a> {
     /// What it is.
     pub name: &'a str,
     /// Bytes of a message, value, and row in the table that the chart leads to; in the order of the bytes.
@@ -34,7 +34,7 @@ pub struct BandwidthCurve<'a> {
 
 impl Bandwidth<'_> {
     /// Draws it.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         let (right, bottom) = (SIZE.0 - 12.0, SIZE.1 - BOTTOM);
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let across = Scale::logarithmic(points().map(|point| point.0), LEFT, right);

@@ -5,7 +5,7 @@ use crate::page::markup::push_escaped;
 
 /// A share for each pair of two axes, as a table whose cells are shaded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeatMap<'a> {
+pub(crate) struct HeatMap<'a> {
     /// What the rows are.
     pub down: &'a str,
     /// What the columns are.
@@ -20,7 +20,7 @@ pub struct HeatMap<'a> {
 
 /// A cell of a [`HeatMap`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeatCell {
+pub(crate) struct HeatCell {
     /// From 0 to 1; NaN for a number that is not to be judged, which is not shaded.
     pub share: f64,
     /// What the cell says.
@@ -31,7 +31,7 @@ pub struct HeatCell {
 
 impl HeatMap<'_> {
     /// Draws it.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         let mut out = String::from("<table class=\"heat\"><thead><tr><th scope=\"col\">");
         push_escaped(&mut out, &format!("{} \\ {}", self.down, self.across));
         out += "</th>";

@@ -72,7 +72,7 @@ impl TrustLevel {
 
 impl Trust {
     /// What a share of a whole gives: high trust from `high` up, limited trust from `limited` up, low trust below and where nobody knows (NaN).
-    pub fn of_share(share: f64, [high, limited]: [f64; 2], reason: impl Into<String>) -> Trust {
+    pub(crate) fn of_share(share: f64, [high, limited]: [f64; 2], reason: impl Into<String>) -> Trust {
         match share {
             share if share >= high => Trust::high(reason),
             share if share >= limited => Trust::limited(reason),

@@ -12,7 +12,7 @@ const BOTTOM: f64 = 46.0;
 
 /// Operations per second over operations per byte, both axes logarithmic, each device with its roof.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RooflineScatter<'a> {
+pub(crate) struct RooflineScatter<'a> {
     /// The devices, in the order of the colours.
     pub roofs: Vec<Roof<'a>>,
 }
@@ -43,7 +43,7 @@ pub struct RoofPoint<'a> {
 
 impl RooflineScatter<'_> {
     /// Draws it.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         let (right, bottom) = (SIZE.0 - 12.0, SIZE.1 - BOTTOM);
         let points = || self.roofs.iter().flat_map(|roof| &roof.points);
         let corners = || self.roofs.iter().filter_map(|roof| roof.peaks.map(|(peak, memory)| (peak / memory, peak)));

@@ -15,7 +15,7 @@ const MOST_NAMED: usize = 8;
 
 /// The time of each layer, with those that stand out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sparkline<'a> {
+pub(crate) struct Sparkline<'a> {
     /// Time of each layer, µs.
     pub times_us: &'a [f64],
     /// What most layers take, µs.
@@ -28,7 +28,7 @@ pub struct Sparkline<'a> {
 
 impl Sparkline<'_> {
     /// Draws it.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         let (right, bottom) = (SIZE.0 - 52.0, SIZE.1 - BOTTOM);
         let finite = || self.times_us.iter().copied().filter(|time| time.is_finite());
         let highest = finite().fold(self.spread_us.1, f64::max);

@@ -6,7 +6,7 @@ use crate::page::number::{counted, grouped, percent};
 
 /// Bars made of the same parts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StackedBars<'a> {
+pub(crate) struct StackedBars<'a> {
     /// The names of the parts, in the order of the colours.
     pub parts: Vec<&'a str>,
     pub bars: Vec<StackedBar<'a>>,
@@ -16,7 +16,7 @@ pub struct StackedBars<'a> {
 
 /// A bar of [`StackedBars`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct StackedBar<'a> {
+pub(crate) struct StackedBar<'a> {
     /// What it is.
     pub name: &'a str,
     /// A value for each part.
@@ -25,7 +25,7 @@ pub struct StackedBar<'a> {
 
 impl StackedBars<'_> {
     /// Draws it, with its numbers in a table that opens below.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         let sum =
             |bar: &StackedBar<'_>| bar.values.iter().filter(|value| value.is_finite() && **value > 0.0).sum::<f64>();
         // Counts have no decimals.

@@ -17,7 +17,7 @@ const LETTER: f64 = 6.2;
 
 /// Two sequences of kernels on one axis of kernel time, equal kernels joined.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Strips<'a> {
+pub(crate) struct Strips<'a> {
     /// The names of the families, in the order of the colours.
     pub families: Vec<&'a str>,
     /// The upper side and its name.
@@ -28,7 +28,7 @@ pub struct Strips<'a> {
 
 /// A kernel of [`Strips`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StripKernel<'a> {
+pub(crate) struct StripKernel<'a> {
     /// Its name; the n-th kernels of one name on both sides are joined.
     pub name: &'a str,
     /// What more there is to say.
@@ -41,12 +41,12 @@ pub struct StripKernel<'a> {
 
 impl Strips<'_> {
     /// Draws it in µs: kernels end to end, idle time between them left out.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         self.chart_in(title, ("µs", 1.0, 2))
     }
 
     /// Draws it in ms.
-    pub fn chart_in_ms(&self, title: &str) -> Chart {
+    pub(crate) fn chart_in_ms(&self, title: &str) -> Chart {
         self.chart_in(title, ("ms", 1e-3, 4))
     }
 

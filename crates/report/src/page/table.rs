@@ -87,7 +87,7 @@ impl Column {
     }
 
     /// Shares in percent, with a bar behind the number.
-    pub fn share_percent(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Column {
+    pub(crate) fn share_percent(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Column {
         Column::number(title, values, Form::Share, 1).unit("%")
     }
 
@@ -108,7 +108,7 @@ impl Column {
 
     /// Never shortened: sentences, and texts that hold numbers.
     #[must_use]
-    pub fn whole_text(mut self) -> Column {
+    pub(crate) fn whole_text(mut self) -> Column {
         self.is_whole = true;
         self
     }
@@ -213,7 +213,7 @@ enum CellData<'t> {
 impl Table {
     /// More rows are in the document itself, for readers without scripts.
     #[must_use]
-    pub fn plain_rows(mut self, rows: usize) -> Table {
+    pub(crate) fn plain_rows(mut self, rows: usize) -> Table {
         self.plain_rows = rows;
         self
     }

@@ -12,7 +12,7 @@ const BOTTOM: f64 = 46.0;
 
 /// Deployments by time and throughput, both axes logarithmic, and the line through those that no other one beats in both.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TradeOff<'a> {
+pub(crate) struct TradeOff<'a> {
     /// Series of deployments, in the order of the colours.
     pub series: Vec<(&'a str, Vec<TradeOffPoint>)>,
     /// What is drawn to the right, with its unit.
@@ -23,7 +23,7 @@ pub struct TradeOff<'a> {
 
 /// A deployment of [`TradeOff`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct TradeOffPoint {
+pub(crate) struct TradeOffPoint {
     /// What it is.
     pub name: String,
     /// Its time, the lower and the upper end of the interval of it.
@@ -52,7 +52,7 @@ impl TradeOff<'_> {
     }
 
     /// Draws it.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         let (right, bottom) = (SIZE.0 - 12.0, SIZE.1 - BOTTOM);
         let points = || self.series.iter().flat_map(|(_, points)| points);
         let across = Scale::logarithmic(points().flat_map(|point| point.time), LEFT, right);

@@ -6,7 +6,7 @@ use crate::page::number::{grouped, signed, signed_percent};
 
 /// Steps whose sum is the difference of two values.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Waterfall<'a> {
+pub(crate) struct Waterfall<'a> {
     /// What it begins with, and its value.
     pub from: (&'a str, f64),
     /// What lies between.
@@ -17,7 +17,7 @@ pub struct Waterfall<'a> {
     pub unit: &'a str,
 }
 
-/// A step of a [`Waterfall`].
+/// A step of a waterfall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Step {
     /// Why, in a few words.
@@ -34,7 +34,7 @@ const WIDTH: f64 = 1000.0;
 impl Waterfall<'_> {
     /// Draws it: a table with a bar in each row, which begins where the one above ends. The axis begins near the lowest level, so that
     /// small steps between large values are seen.
-    pub fn chart(&self, title: &str) -> Chart {
+    pub(crate) fn chart(&self, title: &str) -> Chart {
         // A ms is a thousand times as much as a µs.
         let decimals = if self.unit == "ms" { 3 } else { 1 };
         let levels = || {

@@ -37,7 +37,7 @@ pub struct Record {
 
 /// Rows of a kernel type that were measured at another time than the last run that measured it. A merge brings rows of several times together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct DatedRows {
+pub(crate) struct DatedRows {
     /// The kernel type.
     pub kernel_type: String,
     /// When they were measured, ISO 8601; empty where nobody knows.

@@ -34,7 +34,7 @@ pub const QUANTISE: &str = "AscendQuantV2";
 /// The fused experts, whose rows carry an expert-parallel size.
 pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
 /// How the types of collectives begin.
-pub const COLLECTIVE_PREFIX: &str = "hcom_";
+pub(crate) const COLLECTIVE_PREFIX: &str = "hcom_";
 /// Every rank ends with the sum.
 pub const ALL_REDUCE: &str = "hcom_allReduce_";
 /// Every rank ends with all pieces.

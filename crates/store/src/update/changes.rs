@@ -33,7 +33,7 @@ pub struct RowChange {
 }
 
 /// Old and new texts of cells by column.
-pub type CellChanges = IndexMap<String, [Option<String>; 2]>;
+pub(crate) type CellChanges = IndexMap<String, [Option<String>; 2]>;
 
 /// What happens to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -49,13 +49,13 @@ impl Spans {
     }
 
     /// Whether one ends at a time.
-    pub fn end_at(&self, time: Picoseconds) -> bool {
+    pub(crate) fn end_at(&self, time: Picoseconds) -> bool {
         let at = self.0.partition_point(|(_, end)| *end < time);
         self.0.get(at).is_some_and(|(_, end)| *end == time)
     }
 
     /// Whether one begins at a time.
-    pub fn begin_at(&self, time: Picoseconds) -> bool {
+    pub(crate) fn begin_at(&self, time: Picoseconds) -> bool {
         self.before(time).is_some_and(|(start, _)| start == time)
     }
 }

@@ -47,7 +47,7 @@ impl Kind {
     }
 
     /// Whether Ascend's profiler wrote it.
-    pub fn is_ascend(self) -> bool {
+    pub(crate) fn is_ascend(self) -> bool {
         matches!(self, Kind::AscendTable | Kind::AscendTimeline)
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over the value that comes next.
-    pub fn skip_value(&mut self) -> Result<(), Fault> {
+    pub(crate) fn skip_value(&mut self) -> Result<(), Fault> {
         self.space();
         self.value_span().map(drop)
     }
@@ -71,15 +71,9 @@ impl<'a> Scanner<'a> {
         Ok(key.of(self.bytes, self.rule).and_then(|key| key.as_text()))
     }
 
-    /// Takes the `[` of a list.
-    pub fn enter_list(&mut self) -> Result<(), Fault> {
-        self.space();
-        self.expect(b'[', FaultKind::ExpectedValue)
-    }
-
     /// Goes to the next element of a list, or takes the closing `]`, for which it gives `false`. `first` is true for the
     /// first call in a list.
-    pub fn next_element(&mut self, first: &mut bool) -> Result<bool, Fault> {
+    pub(crate) fn next_element(&mut self, first: &mut bool) -> Result<bool, Fault> {
         self.space();
         if self.peek() == Some(b']') {
             self.at += 1;

@@ -87,7 +87,7 @@ impl Source {
     }
 
     /// [`Source::read_all`] with a limit of the caller's own.
-    pub fn read_within(&mut self, limit: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_within(&mut self, limit: u64) -> Result<Vec<u8>, Error> {
         let result = match &mut self.content {
             Content::Positioned(from) => from.read_all(limit),
             Content::Stream(reader) => input::read_all(reader, 0, limit),

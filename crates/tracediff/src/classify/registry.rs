@@ -98,7 +98,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the text is not a registry.
-    pub fn from_yaml(text: &str) -> Result<Registry, yaml::Error> {
+    pub(crate) fn from_yaml(text: &str) -> Result<Registry, yaml::Error> {
         let mut registry: Registry = yaml::from_str(text)?;
         for rule in &mut registry.rules {
             rule.pattern = rule.pattern.to_lowercase();

@@ -94,7 +94,7 @@ impl Hole {
 
 impl Rule {
     /// Whether only single values are asked for.
-    pub fn is_of_values_only(&self) -> bool {
+    pub(crate) fn is_of_values_only(&self) -> bool {
         self.segments.is_empty()
     }
 

@@ -66,7 +66,7 @@ impl Standard {
     }
 
     /// The rule that a template has for an axis of its own.
-    pub fn template_axis(&self, template: &str, axis: &str) -> Option<&Rule> {
+    pub(crate) fn template_axis(&self, template: &str, axis: &str) -> Option<&Rule> {
         match self.template_axes.get(template)?.get(axis)? {
             Axis::Own(rule) => Some(rule),
             Axis::Grid(name) => self.grid(name),
@@ -74,7 +74,7 @@ impl Standard {
     }
 
     /// The rule of an axis of collectives.
-    pub fn communication_axis(&self, axis: &str) -> Option<&Rule> {
+    pub(crate) fn communication_axis(&self, axis: &str) -> Option<&Rule> {
         self.communication.get(axis)
     }
 
@@ -89,7 +89,7 @@ impl Standard {
     }
 
     /// Templates with axes of their own, and the grid that each of these follows, if it does.
-    pub fn template_axes(&self) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
+    pub(crate) fn template_axes(&self) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
         self.template_axes.iter().flat_map(|(template, axes)| {
             axes.iter().map(move |(axis, rule)| {
                 let grid = match rule {
@@ -102,7 +102,7 @@ impl Standard {
     }
 
     /// The axes of collectives that have a rule.
-    pub fn communication_axes(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn communication_axes(&self) -> impl Iterator<Item = &str> {
         self.communication.keys().map(String::as_str)
     }
 }

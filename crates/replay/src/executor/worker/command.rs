@@ -134,7 +134,7 @@ impl WorkerCommand {
     }
 
     /// The same under msprof, which writes its profile below `output`; messages run over a socket.
-    pub fn under_msprof(self, output: &Path, connect_timeout: Duration) -> Result<WorkerCommand, CommandError> {
+    pub(crate) fn under_msprof(self, output: &Path, connect_timeout: Duration) -> Result<WorkerCommand, CommandError> {
         let folder = private("perfdb-socket-")?;
         let socket = folder.path().join("worker");
         let mut option = OsString::from("--output=");

@@ -18,7 +18,7 @@ impl<'a, F> Operand<'a, F> {
     ///
     /// # Panics
     /// If there are not exactly `rows · columns` values.
-    pub fn row_major(values: &'a [F], rows: usize, columns: usize) -> Self {
+    pub(crate) fn row_major(values: &'a [F], rows: usize, columns: usize) -> Self {
         assert_eq!(values.len(), rows * columns, "a {rows} by {columns} matrix");
         Self { values, rows, columns, transposed: false }
     }
