@@ -278,7 +278,12 @@ fn attention_of_a_server_takes_its_lengths_from_the_step() -> TestResult {
     let query = |rows: Vec<Vec<(String, String)>>| cell(&rows[0], "Input Shapes").to_owned();
     assert_eq!(query(table("_decode")?), "8,1,32,128;8,1000,8,128;8,1000,8,128");
     assert_eq!(query(table("_prefill")?), "2,4,32,128;2,4,8,128;2,4,8,128");
-    assert!(shown.contains("attention of prefill and decode in one call"), "{shown}");
+    // Both in one call: what it did for either, and of no phase.
+    let mixed = "1,4,32,128;1,4,8,128;1,4,8,128;4,1,32,128;4,100,8,128;4,100,8,128";
+    assert_eq!(query(table("_mixed")?), mixed);
+    let mapping = fs::read_to_string(world.path("db/op_mapping.yaml"))?;
+    let class = mapping.lines().find(|line| line.contains("_mixed") && line.contains("class:"));
+    assert!(class.is_some_and(|line| line.contains("class: generic")), "{mapping}");
     Ok(())
 }
 

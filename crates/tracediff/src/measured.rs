@@ -82,8 +82,6 @@ pub enum Reason {
     Lists,
     /// A collective of which the trace does not say how many bytes it sends.
     NoBytes,
-    /// Attention of prompts and of single tokens in one call.
-    Mixed,
     /// Attention of which the lengths are not annotated.
     NoLengths,
 }
@@ -101,7 +99,6 @@ impl Reason {
             Reason::NoTypes => "shapes without data types; --dtype names one",
             Reason::Lists => "list of tensors without data types",
             Reason::NoBytes => "collective without message size",
-            Reason::Mixed => "attention of prefill and decode in one call",
             Reason::NoLengths => "attention whose lengths, window or cache type the trace does not tell",
         }
     }

@@ -87,7 +87,7 @@ fn resolved(
     let lengths = lengths.get(evidence.pass as usize)?.as_ref()?;
     let work = packed.work(lengths, evidence.kernel, cache)?;
     let types = packed.types(lengths, evidence.kernel, cache);
-    let given = Given::Batch(packed.batch(lengths, evidence.kernel, cache));
+    let given = Given::Batches(packed.batches(lengths, evidence.kernel, cache));
     Some(CallShape { shapes: packed.shapes(lengths), types, work: Some(work), packed: None, given, ..shape.clone() })
 }
 

@@ -60,8 +60,8 @@ pub(crate) enum Given {
     Lists { dims: String, types: String },
     /// Elements of one rank before and afterwards.
     Message { elements: [u64; 2], ranks: u32 },
-    /// Sequences of a step as one batch; nothing for prompts and single tokens in one call.
-    Batch(Option<AttentionBatch>),
+    /// Sequences of a step as batches: prompts, then those that grow.
+    Batches(Vec<AttentionBatch>),
 }
 
 impl Calls {

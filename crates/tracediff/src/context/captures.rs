@@ -277,7 +277,7 @@ impl OfLaunches {
         let at = self.numbers[&launch] as usize;
         let of_call = || match &self.calls.shapes[self.calls.shape_of[self.calls.of(at)? as usize] as usize].given {
             Given::Lists { dims, .. } => Some(dims.as_str()),
-            Given::Message { .. } | Given::Batch(_) => None,
+            Given::Message { .. } | Given::Batches(_) => None,
         };
         let of_row = self.row(at).map(|row| self.shaped.rows[row as usize].dims.as_str());
         of_row.filter(|dims| !dims.is_empty()).or_else(of_call).unwrap_or_default()

@@ -191,8 +191,11 @@ fn of_shape(shape: &CallShape, library: Option<&'static str>, options: MeasuredO
         Given::Message { elements, ranks } => {
             Case::of_message(&shape.name, *elements, types::of_name(&shape.types), *ranks, library)
         }
-        Given::Batch(Some(batch)) => Ok(Case::of_attention(&shape.name, batch, library)),
-        Given::Batch(None) => Err(Reason::Mixed),
+        Given::Batches(batches) => match batches.as_slice() {
+            [] => Err(Reason::NoLengths),
+            [batch] => Ok(Case::of_attention(&shape.name, batch, library)),
+            several => Ok(Case::of_mixed_attention(&shape.name, several, library)),
+        },
         Given::Lists { .. } if shape.packed.is_some() => Err(Reason::NoLengths),
         Given::Lists { dims, types } => {
             Ok(Case::of_call(&shape.name, &types::arguments(dims, types, options.dtype)?, library))

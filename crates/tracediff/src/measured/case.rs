@@ -83,11 +83,20 @@ impl Case {
 
     /// Attention over packed sequences, as one batch of sequences of their mean lengths.
     pub(super) fn of_attention(operator: &str, batch: &AttentionBatch, source: Option<&'static str>) -> Case {
-        let AttentionBatch { sequences, queries, keys, heads, key_heads, size, query, cache } = *batch;
-        let query = Tensor { shape: vec![sequences, queries, heads, size], dtype: query };
-        let cache = Tensor { shape: vec![sequences, keys, key_heads, size], dtype: cache };
+        let [query, cache] = tensors_of(batch);
         let Form { class, layout, suffix, inputs, output } = of_attention(query, cache.clone(), cache);
         Case::new(operator, suffix, class, layout, source, inputs, output)
+    }
+
+    /// Attention of prompts and of single tokens in one call: queries, keys and values of both. It is of neither class, as one time is of
+    /// both.
+    pub(super) fn of_mixed_attention(operator: &str, batches: &[AttentionBatch], source: Option<&'static str>) -> Case {
+        let of_batch = |batch: &AttentionBatch| {
+            let [query, cache] = tensors_of(batch);
+            [query, cache.clone(), cache]
+        };
+        let inputs = batches.iter().flat_map(of_batch).collect();
+        Case::new(operator, "_mixed", KernelClass::Generic, None, source, inputs, None)
     }
 
     fn new(
@@ -227,6 +236,15 @@ fn of_product(product: Product, left: &Tensor, right: &Tensor, added: Option<&Te
     inputs.extend(added.cloned());
     let output = Some(Tensor { shape: output, dtype: result });
     Some(Form { class, layout: Some(Layout::KN), suffix: "", inputs, output })
+}
+
+/// Queries, and keys or values, of a batch.
+fn tensors_of(batch: &AttentionBatch) -> [Tensor; 2] {
+    let AttentionBatch { sequences, queries, keys, heads, key_heads, size, query, cache } = *batch;
+    [
+        Tensor { shape: vec![sequences, queries, heads, size], dtype: query },
+        Tensor { shape: vec![sequences, keys, key_heads, size], dtype: cache },
+    ]
 }
 
 /// Attention of queries (batch, tokens, heads, size) to keys and values of the same form.

@@ -8,7 +8,7 @@ use crate::workload::call::{Call, CallWork, names_of};
 use crate::workload::element;
 use crate::workload::family::{Keys, PackedCall};
 use crate::workload::kernel::AttentionKernel;
-use crate::workload::lengths::BatchLengths;
+use crate::workload::lengths::{BatchLengths, Lengths};
 use perfdb_store::dtype::DType;
 
 /// A call of attention over packed sequences, of which the lengths are still to be known.
@@ -135,32 +135,31 @@ impl PackedAttention {
         names_of([Some(self.query), self.old_keys(lengths, kernel, cache)])
     }
 
-    /// The sequences as one batch: as many of their mean length as have the same sum of squares. `None` for prompts and single tokens in one
-    /// call.
-    pub fn batch(
+    /// The sequences as batches, prompts and then those that grow, where there are some: as many of their mean length as have the same
+    /// sum of squares. Empty where keys and values have different sizes, which no table holds.
+    pub fn batches(
         &self,
         lengths: &BatchLengths,
         kernel: AttentionKernel,
         cache: Option<DType>,
-    ) -> Option<AttentionBatch> {
-        let sums = match (lengths.context, lengths.generation) {
-            (context, generation) if generation.queries == 0 => context,
-            (context, generation) if context.queries == 0 => generation,
-            _ => return None,
-        };
+    ) -> Vec<AttentionBatch> {
         let mean = |sum: u64, count: u64| ((sum as f64 / count as f64).round() as u64).max(1);
-        let queries = sums.queries as f64;
-        let sequences = ((queries * queries / sums.squares as f64).round() as u64).max(1);
-        (self.size == self.value_size).then(|| AttentionBatch {
-            sequences,
-            queries: mean(sums.queries, sequences),
-            keys: mean(sums.keys, sequences),
-            heads: self.heads as u64,
-            key_heads: self.key_heads as u64,
-            size: self.size as u64,
-            query: self.query,
-            cache: self.old_keys(lengths, kernel, cache).unwrap_or_else(|| self.new_keys()),
-        })
+        let batch = |sums: Lengths| {
+            let queries = sums.queries as f64;
+            let sequences = ((queries * queries / sums.squares as f64).round() as u64).max(1);
+            AttentionBatch {
+                sequences,
+                queries: mean(sums.queries, sequences),
+                keys: mean(sums.keys, sequences),
+                heads: self.heads as u64,
+                key_heads: self.key_heads as u64,
+                size: self.size as u64,
+                query: self.query,
+                cache: self.old_keys(lengths, kernel, cache).unwrap_or_else(|| self.new_keys()),
+            }
+        };
+        let kinds = [lengths.context, lengths.generation].into_iter();
+        kinds.filter(|sums| sums.queries > 0 && self.size == self.value_size).map(batch).collect()
     }
 
     /// The sequences and heads: `32 of 32785 tokens, 32/8 heads of 128`.
@@ -233,21 +232,24 @@ mod tests {
     }
 
     #[test]
-    fn sequences_of_one_kind_are_a_batch() {
+    fn sequences_of_each_kind_are_a_batch() {
         let types = r#"["c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#;
         let found = attention("vllm::unified_attention", "[[64, 4, 16], [64, 2, 16], [64, 2, 16]]", types, "");
         let found = found.expect("packed");
-        let batch = |name| {
-            let batch = found.batch(&lengths(name), UNWINDOWED, Some(DType::BFloat16))?;
-            Some([batch.sequences, batch.queries, batch.keys, batch.heads, batch.key_heads, batch.size])
+        let batches = |name| -> Vec<[u64; 6]> {
+            let batches = found.batches(&lengths(name), UNWINDOWED, Some(DType::BFloat16));
+            let numbers = batches
+                .iter()
+                .map(|batch| [batch.sequences, batch.queries, batch.keys, batch.heads, batch.key_heads, batch.size]);
+            numbers.collect()
         };
         let none = "(sq0sk0sqsq0sqsk0)";
         let decode = format!("execute_8_context_0{none}_generation_8(sq8sk804sqsq8sqsk804)");
-        assert_eq!(batch(&decode), Some([8, 1, 101, 4, 2, 16]));
+        assert_eq!(batches(&decode), [[8, 1, 101, 4, 2, 16]]);
         let prefill = format!("execute_60_context_2(sq60sk60sqsq1800sqsk1800)_generation_0{none}");
-        assert_eq!(batch(&prefill), Some([2, 30, 30, 4, 2, 16]));
+        assert_eq!(batches(&prefill), [[2, 30, 30, 4, 2, 16]]);
         let mixed = "execute_5_context_1(sq3sk5sqsq9sqsk15)_generation_2(sq2sk9sqsq2sqsk9)";
-        assert_eq!(batch(mixed), None);
+        assert_eq!(batches(mixed), [[1, 3, 5, 4, 2, 16], [2, 1, 5, 4, 2, 16]]);
     }
 
     #[test]
