@@ -65,7 +65,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) names: &'a Names,
     pub(crate) corrections: &'a Corrections,
     /// Ids of the streams as texts, for ties.
-    pub(crate) streams: Vec<String>,
+    pub(crate) streams: &'a [String],
     /// Whether nothing says where passes begin, so that the trace may begin and end within one.
     pub(crate) is_cut: bool,
     /// Passes that lack kernels, ascending.
@@ -81,11 +81,13 @@ pub(crate) struct Layers {
     pub(crate) numbers: u64,
     /// How many layers each pass runs, where that is certain.
     pub(crate) count: Option<LayerCount>,
+    /// How many layers all passes run.
+    pub(crate) runs: u64,
 }
 
 impl Layers {
     fn new(kernels: usize) -> Layers {
-        Layers { of_kernels: vec![OUTSIDE; kernels], numbers: 0, count: None }
+        Layers { of_kernels: vec![OUTSIDE; kernels], numbers: 0, count: None, runs: 0 }
     }
 }
 
@@ -192,6 +194,7 @@ impl Sequence {
             }
         }
         found.numbers = found.numbers.max(counted.layers);
+        found.runs += counted.runs;
         let pass = self.kernels.first().map_or(OUTSIDE, |first| passes[*first as usize].pass);
         if pass != OUTSIDE && incomplete.binary_search(&pass).is_err() {
             counter.push(counted, self.is_certain);

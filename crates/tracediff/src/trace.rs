@@ -69,6 +69,8 @@ pub struct Trace {
     pub(crate) layers: u64,
     /// How many layers each pass runs, where that is certain.
     pub(crate) layer_count: Option<LayerCount>,
+    /// How many layers all passes run.
+    pub(crate) layer_runs: u64,
     pub(crate) has_steps: bool,
     pub(crate) has_frames: bool,
     pub(crate) skipped_kernels: u64,

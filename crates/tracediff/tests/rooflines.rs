@@ -217,6 +217,62 @@ fn replayed_kernels_have_the_operators_of_their_capture() {
     assert_eq!(rooflines(&other, &other).trace1_captured, Some(0.0));
 }
 
+/// Captures of a product, one for each number of rows, as AMD's profiler writes them, and replays of some of them.
+fn captured_batches(captured: &[u64], replayed: &[u64], has_sizes: bool) -> Trace {
+    let size = |rows: &u64| format!(r#""grid": [{rows}, 1, 1], "block": [256, 1, 1]"#);
+    let mut capture = Vec::new();
+    for (number, rows) in (0..).zip(captured) {
+        let (start, id) = (100.0 * f64::from(number), number + 1);
+        let shapes = format!(
+            r#""Input Dims": [[{rows}, 64], [64, 64]], "Input type": ["float", "float"], "Concrete Inputs": ["", ""], "External id": {id}"#
+        );
+        let args = format!(r#""correlation": {id}, "External id": {id}, "kernel": "gemm", {}"#, size(rows));
+        capture.extend([
+            event("cuda_runtime", "hipStreamBeginCapture", start, 1.0, &format!(r#""correlation": {}"#, 50 + id)),
+            event("cpu_op", "aten::mm", start + 10.0, 20.0, &shapes),
+            event("cuda_runtime", "hipModuleLaunchKernel", start + 12.0, 1.0, &args),
+            event("cuda_runtime", "hipStreamEndCapture", start + 60.0, 1.0, &format!(r#""correlation": {}"#, 70 + id)),
+        ]);
+    }
+    let mut replays = Vec::new();
+    for (number, rows) in (0..).zip(replayed) {
+        let (start, args) = (100.0 * f64::from(number), format!(r#""correlation": {}"#, 7 + number));
+        replays.push(event("cuda_runtime", "hipGraphLaunch", start, 1.0, &args));
+        let args = if has_sizes { format!("{args}, {}", size(rows)) } else { args };
+        replays.push(event("kernel", "gemm", start + 20.0, *rows as f64, &args));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let paths = ["capture.json", "replay.json"].map(|name| folder.path().join(name));
+    std::fs::write(&paths[0], list(&capture)).expect("written");
+    std::fs::write(&paths[1], list(&replays)).expect("written");
+    Trace::open_with_capture(&paths[1], Some(&paths[0]), &LoadOptions::default()).expect("a trace")
+}
+
+#[test]
+fn captures_of_one_size_are_joined_by_launch_dimensions() {
+    // One of three batches was replayed: its launches have the dimensions of the captured ones.
+    let trace = captured_batches(&[8, 16, 32], &[16, 16], true);
+    let calls = operator_calls(&trace);
+    let found: Vec<(f64, f64)> = calls.iter().map(|call| (call.work.operations, call.kernel_us)).collect();
+    assert_eq!(found, [(2.0 * 16.0 * 64.0 * 64.0, 16.0); 2]);
+    assert!(trace.notes().is_empty(), "{:?}", trace.notes());
+}
+
+#[test]
+fn captures_that_nothing_separates_give_operators_but_no_shapes() {
+    // No dimensions are recorded, or they are those of none.
+    for (replayed, has_sizes) in [([16, 16], false), ([64, 64], true)] {
+        let trace = captured_batches(&[8, 16], &replayed, has_sizes);
+        assert!(operator_calls(&trace).is_empty());
+        let analysis = analyse(&trace, &trace, &AnalysisOptions::default()).expect("an analysis");
+        let Document::Plain(plain) = analysis.document else { panic!("another document") };
+        assert_eq!(plain.comparison.operations[0].trace1_cpu_op.as_deref(), Some("aten::mm"));
+        assert!(trace.notes()[0].starts_with("2 of 2 replays of graphs get no shapes"), "{:?}", trace.notes());
+    }
+    // Captures that say the same are one.
+    assert_eq!(operator_calls(&captured_batches(&[16, 16], &[16], false)).len(), 1);
+}
+
 #[test]
 fn replays_alone_have_no_operator() {
     let (_, replay) = captured("norm");

@@ -36,6 +36,8 @@ struct Server {
     events: Vec<String>,
     time: f64,
     id: u32,
+    /// Of the last operator.
+    external: u32,
 }
 
 impl Server {
@@ -46,8 +48,10 @@ impl Server {
     }
 
     fn on_device(&mut self, category: &str, name: &str, length: f64) {
-        let (start, id) = (self.time, self.id);
-        self.event(category, name, start, length, &format!(r#""correlation": {id}, "device": 0, "stream": 7"#));
+        let (start, id, external) = (self.time, self.id, self.external);
+        let operator = if external == id { format!(r#", "External id": {id}"#) } else { String::new() };
+        let args = format!(r#""correlation": {id}, "device": 0, "stream": 7{operator}"#);
+        self.event(category, name, start, length, &args);
         self.time += length + 0.5;
     }
 
@@ -61,6 +65,7 @@ impl Server {
             (Vendor::Amd, "kernel") => "hipLaunchKernel",
             (Vendor::Amd, _) => "hipMemcpyAsync",
         };
+        self.external = id;
         self.event("cpu_op", operator, start, 4.0, &format!(r#""External id": {id}"#));
         self.event("cuda_runtime", call, start + 1.0, 1.0, &format!(r#""correlation": {id}, "External id": {id}"#));
         self.on_device(category, name, length);
@@ -114,11 +119,12 @@ impl Server {
                 }
             }
             Tokens => {
-                for _ in 0..LAYERS {
-                    self.graph(&[(mlp, 8.0), (reduce, 2.0), (mlp, 8.0), (reduce, 2.0), (qkv, 4.0)]);
+                self.graph(&[(qkv, 4.0)]);
+                for layer in 1..=LAYERS {
                     self.attention(false, 3.0);
+                    let next = if layer < LAYERS { (qkv, 4.0) } else { ("rms_norm_kernel", 1.0) };
+                    self.graph(&[(mlp, 8.0), (reduce, 2.0), (mlp, 8.0), (reduce, 2.0), next]);
                 }
-                self.graph(&[("rms_norm_kernel", 1.0)]);
             }
         }
         self.launched("aten::mm", "kernel", mlp, 8.0);
@@ -128,15 +134,22 @@ impl Server {
     }
 }
 
+impl Server {
+    fn run(vendor: Vendor, passes: &[Pass]) -> Server {
+        let mut server = Server { vendor, events: Vec::new(), time: 1000.0, id: 0, external: 0 };
+        passes.iter().for_each(|pass| server.pass(*pass));
+        server
+    }
+
+    fn text(&self) -> String {
+        let device = if self.vendor == Vendor::Nvidia { "NVIDIA H100 80GB HBM3" } else { "AMD Instinct MI300X" };
+        let events = self.events.join(",");
+        format!(r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "traceEvents": [{events}]}}"#)
+    }
+}
+
 fn trace(vendor: Vendor, passes: &[Pass], options: &LoadOptions) -> Trace {
-    let mut server = Server { vendor, events: Vec::new(), time: 1000.0, id: 0 };
-    passes.iter().for_each(|pass| server.pass(*pass));
-    let device = if vendor == Vendor::Nvidia { "NVIDIA H100 80GB HBM3" } else { "AMD Instinct MI300X" };
-    let text = format!(
-        r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "traceEvents": [{}]}}"#,
-        server.events.join(",")
-    );
-    Trace::from_reader("t.json", Cursor::new(text), options).expect("a trace")
+    Trace::from_reader("t.json", Cursor::new(Server::run(vendor, passes).text()), options).expect("a trace")
 }
 
 fn compared(trace1: &Trace, trace2: &Trace, phase: PhaseFilter) -> PlainDocument {
@@ -204,6 +217,11 @@ fn one_trace_names_the_passes_and_the_collectives_of_the_host() {
     assert_eq!(kinds, [("All-Reduce", u64::from(2 * LAYERS)), ("All-Gather", 10)]);
     let time: f64 = row.collectives.iter().map(|kind| kind.total_ms).sum();
     assert!((time - row.total_ms).abs() < 1e-9, "{time} {}", row.total_ms);
+    // Layers are those of a pass, and their time is that of one.
+    let layers = whole.layers.as_ref().expect("layers");
+    assert_eq!((layers.count, layers.runs), (LAYERS.into(), LAYERS.into()));
+    let sum = layers.per_layer_ms * f64::from(LAYERS * 10) + layers.between_layers_ms;
+    assert!((sum - whole.kernel_ms).abs() < 1e-9, "{sum} {}", whole.kernel_ms);
     // Asked for, passes are steps, and add up to the whole.
     let trace = alone(true);
     let all = explain(&trace, &selection(PhaseFilter::All)).expect("a report");

@@ -9,7 +9,7 @@ use crate::context::classes::{self, Classes, Classifier};
 use crate::context::launches::Launches;
 use crate::context::layers::{self, Layers};
 use crate::context::operators::{self, Decision, KernelOperator, Operators};
-use crate::context::passes::{Boundaries, Found, PassFinder, Passes};
+use crate::context::passes::{Boundaries, Found, KernelPass, PassFinder, Passes};
 use crate::context::repetition::{self, FoundPasses};
 use crate::corrections::Corrections;
 use crate::device::CutWindows;
@@ -39,6 +39,8 @@ pub(super) struct Contexts {
     pub(super) classes: Classes,
     pub(super) layers: Layers,
     pub(super) layer_count: Option<LayerCount>,
+    /// How many layers all passes run.
+    pub(super) layer_runs: u64,
     pub(super) lead: Lead,
     pub(super) structure: Option<Structure>,
     pub(super) timeline: Option<Timeline>,
@@ -55,6 +57,14 @@ pub(super) struct Bounds {
     pub(super) repeated: Option<FoundPasses>,
     basis: Basis,
     /// Passes that lack kernels, ascending.
+    incomplete: Vec<u32>,
+    /// Passes that nobody annotated and that are no steps: layers are theirs all the same.
+    noted: Option<Noted>,
+}
+
+/// Passes of kernels, and those that the trace cuts.
+struct Noted {
+    kernels: Vec<KernelPass>,
     incomplete: Vec<u32>,
 }
 
@@ -91,11 +101,13 @@ impl Contexts {
                 repeated: None,
                 basis: Basis::Whole,
                 incomplete: Vec::new(),
+                noted: None,
             },
             host: HostSide { operators, calls, joined, captured_shapes, replayed },
             classes,
             layers,
             layer_count: None,
+            layer_runs: 0,
             lead: Lead::default(),
             structure: None,
             timeline: None,
@@ -149,24 +161,24 @@ impl Contexts {
             // The report on one trace has steps where they are annotated, and elsewhere only where somebody asks for them.
             bounds.find_repeated(&sources, &mut owned, !options.alone || options.repeated_passes);
         }
-        let sources = Sources {
-            kernels,
-            order,
-            passes: &bounds.passes.of_kernels,
-            classes: &classes,
-            names,
-            corrections,
-            streams: columns.streams.keys().iter().map(|(_, stream)| columns.ids.shown(*stream)).collect(),
-            is_cut: bounds.boundaries == Boundaries::Whole,
-            incomplete: &bounds.incomplete,
+        let streams: Vec<String> = columns.streams.keys().iter().map(|(_, id)| columns.ids.shown(*id)).collect();
+        let sources = |passes, incomplete, is_cut| {
+            let (classes, streams) = (&classes, streams.as_slice());
+            Sources { kernels, order, passes, classes, names, corrections, streams, is_cut, incomplete }
         };
+        let is_whole = bounds.boundaries == Boundaries::Whole;
+        let layered = match &bounds.noted {
+            Some(noted) => sources(&noted.kernels, &noted.incomplete, false),
+            None => sources(&bounds.passes.of_kernels, &bounds.incomplete, is_whole),
+        };
+        let sources = sources(&bounds.passes.of_kernels, &bounds.incomplete, is_whole);
         let timing = Timing { options, classifier, sources: &sources, lead: &lead, owned: &owned, finder: &finder };
         let shapes = host.captured_shapes.take();
         // Only a comparison looks at the blocks again.
-        let layering = || layers_of(&sources, !options.alone);
+        let layering = || layers_of(&layered, !options.alone);
         let timing = || timing.find(&bounds, devices, &cut, &replays, shapes, kinds);
         // Neither needs the other.
-        let ((structure, layers, layer_count), (timeline, facts)) =
+        let ((structure, layers, (layer_count, layer_runs)), (timeline, facts)) =
             if options.threads > 1 && kernels.len() >= WORTH_A_THREAD {
                 perfdb_files::parallel::join(layering, timing)
             } else {
@@ -181,6 +193,7 @@ impl Contexts {
             classes,
             layers,
             layer_count,
+            layer_runs,
             lead,
             structure,
             timeline: Some(timeline),
@@ -217,6 +230,7 @@ impl Bounds {
             repeated: None,
             basis: finder.basis(),
             incomplete: finder.incomplete(&passes, corrections),
+            noted: None,
             passes,
         }
     }
@@ -229,6 +243,7 @@ impl Bounds {
         let Some(repetition) = repetition::find(sources) else { return };
         if !are_steps {
             self.repeated = Some(repetition.found);
+            self.noted = Some(Noted { kernels: repetition.kernels, incomplete: repetition.incomplete });
             return;
         }
         let has_steps = repetition.found.decode + repetition.found.prefill > 0;
@@ -239,19 +254,20 @@ impl Bounds {
             repeated: Some(repetition.found),
             basis: Basis::Pass,
             incomplete: repetition.incomplete,
+            noted: None,
         };
     }
 }
 
 /// Layers, and the structure that they are found in where it is kept.
-fn layers_of(sources: &Sources<'_>, keeps: bool) -> (Option<Structure>, Layers, Option<LayerCount>) {
+fn layers_of(sources: &Sources<'_>, keeps: bool) -> (Option<Structure>, Layers, (Option<LayerCount>, u64)) {
     let (structure, found) = structure::find(sources, keeps);
     let layers = match found.numbers {
         // Nothing repeats, for example in a very short trace: attention opens layers.
         0 => layers::find(sources.kernels, sources.order, sources.passes, sources.classes),
         count => Layers { of_kernels: found.of_kernels, count },
     };
-    (structure, layers, found.count)
+    (structure, layers, (found.count, found.runs))
 }
 
 /// What the times of a trace are found from.

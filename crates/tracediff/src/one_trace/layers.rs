@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::View;
 use super::result::{LayerFamily, LayersRow};
 use super::sums::Sums;
+use crate::context::passes::Boundaries;
 use crate::family::Family;
 use crate::names::NameId;
 use crate::time::{Picoseconds, microseconds, milliseconds};
@@ -26,7 +27,9 @@ pub(super) fn of(trace: &Trace, view: &View<'_>, sums: &Sums) -> Option<LayersRo
         sum.merge(*in_layers);
         *names.entry(group.name).or_default() += in_layers.time;
     }
-    let runs = (count.runs as usize * view.count()) as f64;
+    // Of the whole trace: those of all passes, which are no steps.
+    let is_whole = trace.boundaries == Boundaries::Whole;
+    let runs = if is_whole { trace.layer_runs as f64 } else { (count.runs as usize * view.count()) as f64 };
     let mut rows: Vec<_> = families.into_iter().collect();
     rows.sort_unstable_by(|(a, first), (b, second)| second.0.time.cmp(&first.0.time).then_with(|| a.cmp(b)));
     let kind: Vec<&str> = rows.iter().take(3).map(|(family, _)| *family).collect();
