@@ -14,6 +14,7 @@
 //! Blocks of other languages are not run.
 
 mod block;
+mod kernel_names;
 mod links;
 mod session;
 mod shown;
@@ -48,6 +49,7 @@ fn main() -> std::process::ExitCode {
         Trial::test("differences are found", || differences_are_found(bins).map_err(Failed::from)),
         Trial::test("links lead somewhere", move || none(links::broken(&bins.join(".."))?)),
         Trial::test("texts are in plain words (testdata/words)", move || none(words::found(&bins.join(".."))?)),
+        Trial::test("kernel names stand in the registry", move || none(kernel_names::found(&bins.join(".."))?)),
         Trial::test("README leads each audience to its first command", move || {
             none(without_command(&bins.join(".."))?)
         }),

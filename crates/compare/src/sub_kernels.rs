@@ -1,4 +1,4 @@
-//! `sub_kernel_durations`: the parts of a composite operator, `[('MatMulV2', 22.77), ('hcom_allReduce_', 8.29)]`.
+//! `sub_kernel_durations`: the parts of a composite operator, each kernel type with its duration.
 
 use perfdb_pycompat::literal;
 use perfdb_pycompat::value::Value;

@@ -18,6 +18,7 @@ mod read_template;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use perfdb_store::registry::SHAPE_PATTERNS;
 use perfdb_trace::source::Source;
 
 use crate::error::Error;
@@ -27,7 +28,7 @@ use crate::template::Template;
 /// The name that stands in place of a file name for the built-in rules.
 pub(crate) const BUILT_IN_NAME: &str = "config.yaml";
 
-const BUILT_IN: &str = include_str!("rules/default.yaml");
+const PATTERNS: &str = include_str!("rules/default.yaml");
 
 /// The assignment that stands for no rule.
 const SKIP: &str = "skip";
@@ -54,7 +55,7 @@ impl RuleFile {
     /// The rules that come with the program.
     #[must_use]
     pub fn built_in() -> Self {
-        match Self::parse(Path::new(BUILT_IN_NAME), BUILT_IN) {
+        match Self::parse(Path::new(BUILT_IN_NAME), &format!("{PATTERNS}\n{SHAPE_PATTERNS}")) {
             Ok(rules) => rules,
             // A test reads the same text.
             Err(error) => unreachable!("the built-in rules are valid: {error}"),

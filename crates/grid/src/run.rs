@@ -15,6 +15,7 @@ use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_files::replace::Staged;
 use perfdb_store::directory::is_in_side_folder;
+use perfdb_store::registry::parts::BATCH_MATMUL;
 
 use crate::Semantics;
 use crate::discovery::{TableFile, tables};
@@ -209,7 +210,7 @@ fn rules(options: &Options) -> Result<RuleFile, Error> {
             let mut rules = RuleFile::built_in();
             if options.semantics.is_corrected() {
                 // Its operands have three dimensions.
-                rules.reassign("BatchMatMulV2", "batch_matmul_nd");
+                rules.reassign(BATCH_MATMUL, "batch_matmul_nd");
             }
             Ok(rules)
         }

@@ -27,13 +27,17 @@ mod upstream;
 pub use class::{KernelClass, Layout};
 pub use described::with_tables;
 pub use families::{COMPOSITES, FAMILIES};
-pub use replayable::REPLAYABLE;
+pub(crate) use kernels::without_variant;
+pub use replayable::{OF_CUSTOM_PACKAGE, REPLAYABLE};
 pub use upstream::Upstream;
 
 use crate::op_mapping::{self, OpMapping};
 use perfdb_pycompat::yaml::{Key, Map, Node};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The patterns by which shape grids of kernels are made: the `assignments` of a file of rules.
+pub const SHAPE_PATTERNS: &str = include_str!("registry/shape_patterns.yaml");
 
 /// The key of `op_mapping.yaml` under which a database describes its tables.
 pub(crate) const KERNEL_TABLES: &str = "kernel_tables";

@@ -30,7 +30,7 @@ pub use self::rules::{Rules, Variant};
 
 use std::borrow::Cow;
 
-/// What identifies a case: a tuple of five texts, six for `DispatchFFNCombine`.
+/// What identifies a case: a tuple of five texts, six for fused experts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Signature {
     text: Box<str>,
@@ -110,7 +110,7 @@ pub struct Cells<'a> {
     pub output_shapes: &'a str,
     /// `Output Data Types`.
     pub output_types: &'a str,
-    /// `EP Size`; only `DispatchFFNCombine` looks at it.
+    /// `EP Size`; only fused experts look at it.
     pub ep_size: &'a str,
 }
 

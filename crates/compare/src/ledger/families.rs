@@ -5,6 +5,7 @@ use super::operands::Operands;
 use crate::error::Error;
 use perfdb_pycompat::yaml::{self, Node};
 use perfdb_store::op_mapping::OpMapping;
+use perfdb_store::registry::parts::RMS_NORM;
 use perfdb_trace::source::Source;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -67,7 +68,7 @@ impl Families {
             return family.clone();
         }
         let name = canonical_type(kernel_type);
-        if name == "RmsNorm"
+        if name == RMS_NORM
             && let Some(width) = operands.and_then(Operands::width)
             && width <= WIDEST_HEAD
             && width < widest_norm

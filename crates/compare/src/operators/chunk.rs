@@ -5,6 +5,7 @@ use crate::process::{LocatedFault, NamedProcess, SeenPids};
 use crate::sub_kernels;
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
+use perfdb_store::registry::parts::ALL_REDUCE;
 use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::scan::{Text, Value};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -14,9 +15,6 @@ pub(super) const ARGS: [&str; 3] = ["name", "kernel_type", "sub_kernel_durations
 const PROCESS_NAME: usize = 0;
 const KERNEL_TYPE: usize = 1;
 const SUB_KERNELS: usize = 2;
-
-/// A collective that all-reduce operators stand for even where their kernel type does not say so.
-const ALL_REDUCE: &str = "hcom_allReduce_";
 
 /// The contributions of consecutive events, texts as positions in small tables.
 #[derive(Debug, Default)]

@@ -90,7 +90,7 @@ fn time(number: Option<Number<'_>>) -> Option<Picoseconds> {
     picoseconds(number?.raw())
 }
 
-/// Reads `[('MatMulV2', 22.80), …]`.
+/// Reads a list of kernel types with durations.
 fn parts(value: Option<Value<'_>>) -> Parts {
     let text = match value {
         None | Some(Value::Null) => return Parts::None,

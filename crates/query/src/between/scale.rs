@@ -10,6 +10,7 @@ use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::parts::QUANTISE_BLOCKS;
 
 const FAILED: &str = "compute_scale_interpolation_failed";
 static AXES: Axes = Axes { names: &["M", "K"], sets: &[&[0], &[1], &[0, 1]], padded: None };
@@ -101,7 +102,7 @@ fn mode(kernel_type: &str, scale: &[i64], rows: i64, columns: i64) -> Option<(&'
     if scale.is_empty() {
         return Some(("per_tensor", 0));
     }
-    if kernel_type == "DynamicBlockQuant" {
+    if kernel_type == QUANTISE_BLOCKS {
         let is_blocks = scale.len() == 1 && count > 0 && count <= columns;
         return is_blocks.then(|| ("per_block", (columns + count - 1) / count));
     }

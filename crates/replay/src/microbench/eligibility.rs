@@ -5,19 +5,11 @@ use std::path::PathBuf;
 use perfdb_store::directory::Home;
 use perfdb_store::duration::DurationColumns;
 use perfdb_store::kernel::{DISPATCH_FFN_COMBINE, REPLAYABLE};
+use perfdb_store::registry::OF_CUSTOM_PACKAGE;
 use perfdb_store::table::{ReadOptions, Table};
 
 use crate::backend::Backend;
 use crate::microbench::error::Error;
-
-/// Operators of the custom package, which needs two variables.
-const CUSTOM: [&str; 5] = [
-    "AddRmsNormBias",
-    DISPATCH_FFN_COMBINE,
-    "KvRmsNormRopeCache",
-    "RINGMLAPrefillBF16Kernel",
-    "split_qkv_rmsnorm_rope_kernel",
-];
 
 /// DispatchFFNCombine cannot run on the accelerators that are visible, and only missing durations are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +52,7 @@ pub(crate) fn rows_without_duration(tables: &[PathBuf]) -> Result<usize, Error> 
 /// Operators of the custom package need `ASCEND_CUSTOM_OPP_PATH` and `LD_LIBRARY_PATH`; `has` is whether a variable has content.
 pub(crate) fn check_custom_operators(operators: Option<&[String]>, has: impl Fn(&str) -> bool) -> Result<(), Error> {
     let runs = |name: &&str| operators.is_none_or(|operators| operators.iter().any(|chosen| chosen == *name));
-    let custom: Vec<&str> = CUSTOM.into_iter().filter(|name| runs(name)).collect();
+    let custom: Vec<&str> = OF_CUSTOM_PACKAGE.into_iter().filter(|name| runs(name)).collect();
     if custom.is_empty() || ["ASCEND_CUSTOM_OPP_PATH", "LD_LIBRARY_PATH"].into_iter().all(has) {
         return Ok(());
     }

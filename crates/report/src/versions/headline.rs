@@ -10,7 +10,7 @@ const NAMED: usize = 2;
 /// Fewest rows of a kernel type that the sentence names.
 const FEWEST: usize = 3;
 
-/// What changed, in one sentence: `CANN 8.5 → 8.6: 1,240 of 1,310 cases compared, 4.0 % faster; MatMulV2 9.0 % slower at M ≤ 16`.
+/// What changed, in one sentence: `CANN 8.5 → 8.6: 1,240 of 1,310 cases compared, 4.0 % faster; KERNEL 9.0 % slower at M ≤ 16`.
 pub fn headline(found: &Comparison<'_>) -> String {
     let total = &found.diff.total;
     let (compared, cases) = (grouped(total.compared() as f64, 0), grouped(total.cases() as f64, 0));
@@ -33,7 +33,7 @@ pub fn headline(found: &Comparison<'_>) -> String {
     out
 }
 
-/// What the second database lost: `24 cases are gone (MatMulV2: the whole table); 37 have no duration`.
+/// What the second database lost: `24 cases are gone (KERNEL: the whole table); 37 have no duration`.
 fn lost(tables: &[TableSummary], total: &Tally) -> Option<String> {
     let mut said = Vec::new();
     if total.only_a > 0 {

@@ -3,6 +3,7 @@
 use crate::columns::{BASE, COMMUNICATION_DURATION, METRICS};
 use crate::kernel::FUSED_INFER_ATTENTION_SCORE;
 use crate::profile::{Piece, PieceEnd, ProfileRow};
+use crate::registry::without_variant;
 use perfdb_pycompat::text::trim;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -226,11 +227,7 @@ fn duration_of(row: &ProfileRow<'_>) -> Result<f64, BadRow> {
 
 fn variant_of(row: &ProfileRow<'_>) -> Variant {
     let kernel_type = row.text(TYPE);
-    let kernel_type = match trim(&kernel_type) {
-        "split_qkv_rmsnorm_rope_kernel_0" => "split_qkv_rmsnorm_rope_kernel",
-        "muls_add_kernel_1" => "muls_add_kernel",
-        other => other,
-    };
+    let kernel_type = without_variant(trim(&kernel_type));
     let base = std::array::from_fn(|at| trim(&row.text(FIRST_BASE + at)).to_owned());
     let is_absent = |shapes: &String| shapes.trim_matches('"').eq_ignore_ascii_case("N/A");
     let has_shapes = !is_absent(&base[INPUT_SHAPES]) && !is_absent(&base[OUTPUT_SHAPES]);

@@ -5,12 +5,13 @@ use crate::duration::is_valid;
 use crate::parquet::COMPUTE_COLUMNS;
 use crate::parquet::database::Target;
 use crate::parquet::error::Error;
+use crate::registry::parts::MATMUL;
 use crate::table::{LineEnd, ReadOptions, Row, Table, push_csv_row};
 use perfdb_files::lock::LockOptions;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// How the columns of a CSV are the inputs, the outputs and the duration of a kernel: `MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us`.
+/// How the columns of a CSV are the inputs, the outputs and the duration of a kernel.
 ///
 /// ```
 /// use perfdb_store::parquet::plain_csv::Layout;
@@ -39,7 +40,7 @@ struct TensorLayout {
 /// A layout that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{reason}; write KERNEL TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns], such as \"MatMulV2 m,k:bf16 n,k:bf16 = us\""
+    "{reason}; write KERNEL TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns], such as \"{MATMUL} m,k:bf16 n,k:bf16 = us\""
 )]
 pub struct MalformedLayout {
     reason: String,

@@ -22,6 +22,15 @@ const fn product(name: &'static str, upstream: Upstream) -> KernelType {
     KernelType { interchangeable: &PRODUCTS, ..of_case(name, KernelClass::MatMul, upstream, Case::Product) }
 }
 
+/// Kernels whose profiles write the number of a variant behind the name.
+const VARIANTS: [(&str, &str); 2] =
+    [("split_qkv_rmsnorm_rope_kernel_0", "split_qkv_rmsnorm_rope_kernel"), ("muls_add_kernel_1", "muls_add_kernel")];
+
+/// A kernel type without the number of its variant.
+pub(crate) fn without_variant(name: &str) -> &str {
+    VARIANTS.iter().find(|(variant, _)| *variant == name).map_or(name, |(_, plain)| plain)
+}
+
 #[rustfmt::skip]
 pub(super) const TABLE: &[KernelType] = &[
     row("Add", KernelClass::Elementwise, NOTHING),

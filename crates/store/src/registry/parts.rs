@@ -29,6 +29,10 @@ pub const INDEXER: &str = "LightningIndexer";
 pub const SPARSE_ATTENTION: &str = "SparseFlashAttention";
 /// Attention, whose rows carry runtime values.
 pub const ATTENTION: &str = "FusedInferAttentionScore";
+/// The gate of a gated activation times its value.
+pub const SWIGLU: &str = "SwiGlu";
+/// Quantises activations in blocks.
+pub const QUANTISE_BLOCKS: &str = "DynamicBlockQuant";
 /// Quantises activations.
 pub const QUANTISE: &str = "AscendQuantV2";
 /// The fused experts, whose rows carry an expert-parallel size.

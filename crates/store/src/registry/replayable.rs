@@ -2,6 +2,15 @@
 
 use super::parts::{ATTENTION, DISPATCH_FFN_COMBINE};
 
+/// Those of the custom package, which needs two variables of the environment.
+pub const OF_CUSTOM_PACKAGE: [&str; 5] = [
+    "AddRmsNormBias",
+    DISPATCH_FFN_COMBINE,
+    "KvRmsNormRopeCache",
+    "RINGMLAPrefillBF16Kernel",
+    "split_qkv_rmsnorm_rope_kernel",
+];
+
 /// The operators that can be replayed, by code point.
 pub const REPLAYABLE: [&str; 36] = [
     "Add",

@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 /// How to aggregate.
 #[derive(Debug, Clone, Copy)]
 pub struct AggregateOptions {
-    /// Expert-parallel size of the replay of `DispatchFFNCombine`; 0 = unknown.
+    /// Expert-parallel size of the replay of fused experts; 0 = unknown.
     pub ep_size: i64,
     /// Refuse measurements that do not belong here; `None` takes them all.
     pub home: Option<Home>,

@@ -104,7 +104,7 @@ fn missing(names: &[String], others: &[String]) -> Vec<String> {
     names.iter().filter(|name| !others.contains(name)).cloned().collect()
 }
 
-/// A table of `DispatchFFNCombine` without a size takes the size of the samples, if they agree.
+/// A table of fused experts without a size takes the size of the samples, if they agree.
 fn adopt_ep_size(layout: Layout, result: &mut TableUpdate, samples: &JobSamples<'_>) -> Layout {
     if operator_name(&result.operator) != DISPATCH_FFN_COMBINE || layout.has(EP_SIZE) {
         return layout;

@@ -6,6 +6,7 @@ use perfdb_store::columns::{
     INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, is_measurement,
 };
 use perfdb_store::registry::class_of;
+use perfdb_store::registry::parts::SWIGLU;
 use perfdb_store::row_identity::{IdentityColumns, RowIdentity};
 use perfdb_store::slots::{dimensions, normal_shape, split};
 use perfdb_store::table::Table;
@@ -37,7 +38,6 @@ impl NewRow {
 
 /// The layout of matrices in blocks.
 const FRACTAL_NZ: &str = "FRACTAL_NZ";
-const SWIGLU: &str = "SwiGlu";
 /// Where an attention call has its lengths, and those of its queries.
 const LENGTHS: usize = 6;
 const QUERY_LENGTHS: usize = 7;
