@@ -187,7 +187,26 @@ fn rows_of_the_very_type_come_first_in_a_table_of_collectives() -> AnyResult<()>
         let between = us(query(2000, DType::Int8, 2)).ok_or("no answer")?;
         assert!((12.0..=36.0).contains(&between) && between != us(query(1000, DType::Float16, 2)).unwrap_or(between));
         assert_eq!(us(query(500, DType::Float16, 4)), Some(50.0), "{semantics:?}");
+        // That one says so, and is trusted less; so are all where a table has another type alone.
+        let answer = |query: Query| reader(&database, semantics).lookup(&query);
+        for (query, is_other) in [
+            (query(500, DType::Float16, 4), true),
+            (query(1000, DType::Int8, 4), false),
+            (query(1000, DType::BFloat16, 2), true),
+            (query(1000, DType::Int8, 2), false),
+            (query(2000, DType::Int8, 2), false),
+        ] {
+            let answer = answer(query)?;
+            assert_eq!(answer.is_of_other_type(), is_other, "{semantics:?} {answer:?}");
+            assert_eq!(answer.rule, Some(if is_other { "other_type" } else { "comm" }));
+            assert!(!is_other || answer.confidence < 0.81, "{answer:?}");
+        }
     }
+    let own = reader(&database, ReaderSemantics::Best).lookup(&query(1000, DType::Int8, 4))?;
+    let other = reader(&database, ReaderSemantics::Best).lookup(&query(500, DType::Float16, 4))?;
+    let ends =
+        |answer: &perfdb_query::Answer| answer.prediction().map(|prediction| prediction.high_us / prediction.low_us);
+    assert!(ends(&other) > ends(&own), "{other:?} {own:?}");
     assert_eq!(us(&reader(&database, ReaderSemantics::Upstream), &query(1000, DType::Int8, 2)), Some(10.0));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Miss, More, Part, Prediction, RowRef, Source};
 use crate::context::Context;
 use crate::dtype::size_bytes;
+use crate::interval::{OTHER_TYPE_OF_MESSAGE, message_of_other_type, wider};
 use crate::query::{Argument, Grid};
 use crate::semantics::Sizes;
 use crate::table::collective::CollectiveRows;
@@ -56,6 +57,8 @@ pub(crate) struct Sent {
     pub(crate) bytes: i64,
     pub(crate) duration_us: f64,
     pub(crate) is_interpolated: bool,
+    /// Whether rows of another data type say so, where types are exact.
+    pub(crate) is_of_other_type: bool,
     pub(crate) rows: SmallVec<[RowRef; 1]>,
     pub(crate) prediction: Option<Prediction>,
 }
@@ -71,7 +74,10 @@ impl Sent {
             duration_us: self.duration_us,
             source: self.source(),
             rule: "comm",
-            interval_us: self.prediction.as_ref().map(|prediction| [prediction.low_us, prediction.high_us]),
+            interval_us: self.prediction.as_ref().map(|prediction| {
+                let interval_us = [prediction.low_us, prediction.high_us];
+                if self.is_of_other_type { wider(interval_us, OTHER_TYPE_OF_MESSAGE) } else { interval_us }
+            }),
             class: self.prediction.as_ref().map_or(self.source().class(), |prediction| prediction.class),
             input_shapes: vec![vec![self.bytes]],
             rows: self.rows.clone(),
@@ -90,7 +96,8 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     for name in names {
         match send(context, name, message) {
             Ok(sent) => {
-                return Ok(Answer {
+                let is_of_other_type = sent.is_of_other_type;
+                let answer = Answer {
                     duration_us: sent.duration_us,
                     confidence: if sent.is_interpolated { 0.8 } else { 0.9 },
                     source: sent.source(),
@@ -101,7 +108,8 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
                     more: sent
                         .prediction
                         .map(|prediction| Box::new(More { prediction: Some(prediction), ..More::default() })),
-                });
+                };
+                return Ok(if is_of_other_type { message_of_other_type(answer) } else { answer });
             }
             // What a table lacks says more than a name without one.
             Err(found) if found.reason.code() == "csv_not_found" => {}
@@ -139,6 +147,7 @@ pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Resul
 /// The same by the rows of one table.
 fn send_in(context: &Context<'_>, table: &CollectiveRows, message: Message) -> Result<Sent, Miss> {
     let bytes = message.bytes as f64;
+    let types_count = context.rules.exact_types;
     let group = table.group(message.devices, message.tier);
     let bracket = group.and_then(|group| group.bracket(bytes));
     let is_row = bracket.is_some_and(|(low, high)| low.bytes == high.bytes);
@@ -151,6 +160,7 @@ fn send_in(context: &Context<'_>, table: &CollectiveRows, message: Message) -> R
             bytes: message.bytes,
             duration_us,
             is_interpolated: true,
+            is_of_other_type: types_count && table.has_other_type(message.dtype),
             rows: prediction.rows.iter().map(|(row, _)| row.clone()).collect(),
             prediction: Some(prediction),
         });
@@ -163,6 +173,7 @@ fn send_in(context: &Context<'_>, table: &CollectiveRows, message: Message) -> R
             bytes: message.bytes,
             duration_us: low.duration_us,
             is_interpolated: false,
+            is_of_other_type: types_count && low.is_of_other_type(message.dtype),
             rows: smallvec::smallvec![table.reference(low)],
             prediction: None,
         });
@@ -184,6 +195,7 @@ fn send_in(context: &Context<'_>, table: &CollectiveRows, message: Message) -> R
         bytes: message.bytes,
         duration_us: duration_us.clamp(bounds.0, bounds.1),
         is_interpolated: true,
+        is_of_other_type: types_count && [low, high].iter().any(|row| row.is_of_other_type(message.dtype)),
         rows: [low, high].map(|row| table.reference(row)).into_iter().collect(),
         prediction: None,
     })

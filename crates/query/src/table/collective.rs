@@ -57,6 +57,7 @@ pub(crate) struct SizedRow {
     pub(crate) bytes: f64,
     pub(crate) duration_us: f64,
     pub(crate) line: u32,
+    dtype: Option<DType>,
 }
 
 impl CollectiveRows {
@@ -78,10 +79,10 @@ impl CollectiveRows {
             if let Some(duration_us) = order.iter().find_map(duration) {
                 let line = u32::try_from(row.line).unwrap_or(u32::MAX);
                 let dtype: Option<DType> = row.cell(6).trim().parse().ok();
-                rows.push((dtype, (devices, cell(2), SizedRow { bytes, duration_us, line })));
+                rows.push((devices, cell(2), SizedRow { bytes, duration_us, line, dtype }));
             }
         }
-        let mut types: Vec<Option<DType>> = rows.iter().map(|(dtype, _)| *dtype).collect();
+        let mut types: Vec<Option<DType>> = rows.iter().map(|(_, _, row)| row.dtype).collect();
         types.sort_unstable();
         types.dedup();
         let new = || CollectiveRows {
@@ -96,11 +97,11 @@ impl CollectiveRows {
             of_all: OnceLock::new(),
         };
         let of = |wanted: DType| {
-            let own = rows.iter().filter(|(dtype, _)| *dtype == Some(wanted));
-            (wanted, new().with(own.map(|(_, row)| *row)))
+            let own = rows.iter().filter(|(_, _, row)| row.dtype == Some(wanted));
+            (wanted, new().with(own.copied()))
         };
         let by_type = if types.len() > 1 { types.into_iter().flatten().map(of).collect() } else { Vec::new() };
-        Ok(CollectiveRows { by_type, ..new().with(rows.iter().map(|(_, row)| *row)) })
+        Ok(CollectiveRows { by_type, ..new().with(rows.iter().copied()) })
     }
 
     fn with(self, rows: impl Iterator<Item = (f64, Option<f64>, SizedRow)>) -> CollectiveRows {
@@ -185,6 +186,11 @@ impl CollectiveRows {
         groups.flat_map(move |group| group.rows.iter().map(move |row| (place(group, row), row)))
     }
 
+    /// Whether any row is of another type than a message.
+    pub(crate) fn has_other_type(&self, dtype: DType) -> bool {
+        self.groups.iter().any(|group| group.has_other_type(dtype))
+    }
+
     /// How many rows there are.
     pub(crate) fn row_count(&self) -> usize {
         self.groups.iter().filter(|group| group.tier.is_none()).map(|group| group.rows.len()).sum()
@@ -199,6 +205,13 @@ impl CollectiveRows {
     }
 }
 
+impl SizedRow {
+    /// Whether it is of another type than a message; not where it does not name its type.
+    pub(crate) fn is_of_other_type(&self, dtype: DType) -> bool {
+        self.dtype.is_some_and(|own| own != dtype)
+    }
+}
+
 impl Group {
     /// The first rows of the nearest sizes on both sides; the same one twice where the size is there.
     pub(crate) fn bracket(&self, bytes: f64) -> Option<(&SizedRow, &SizedRow)> {
@@ -210,6 +223,11 @@ impl Group {
         let size = self.rows.get(above.checked_sub(1)?)?.bytes;
         let first = self.rows.partition_point(|row| row.bytes < size);
         Some((self.rows.get(first)?, high))
+    }
+
+    /// Whether any of its rows is of another type than a message.
+    pub(crate) fn has_other_type(&self, dtype: DType) -> bool {
+        self.rows.iter().any(|row| row.is_of_other_type(dtype))
     }
 
     /// The straight line through all sizes.
