@@ -4,10 +4,13 @@
     gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N]
     gpu-tables.py DATA PERFDB --imported SYSTEM/FRAMEWORK/VERSION [--only TEXT] [--most N]
     gpu-tables.py DATA PERFDB --rows SYSTEM
+    gpu-tables.py DATA PERFDB --roofline h100_sxm/FRAMEWORK/VERSION [--only TEXT] [--most N]
 
 DATA: `aic-core/src/aiconfigurator_core/systems/data` of github.com/ai-dynamo/aiconfigurator. ANSWER_TASKS: the example of perfdb-query.
 With --imported the program itself is asked: it imports the tables of that version, each row is asked its own query, and values are left out of
 copies of the imported tables. With --rows all versions of a system are imported, and each row of all tables is asked its own query.
+With --roofline sizes between those of rows are asked, under the default rules and the best, and no answer and no lower end may be shorter than the
+peaks of the device allow, but next to rows that are themselves: what they read lies in caches.
 --process also fits a Gaussian process (Matern 3/2, one range per axis, logarithmic sizes) to the rows of the tables without a formula.
 Needs pyarrow (but for --imported and --rows); --process needs scikit-learn. Which rows are left out depends on a hash alone.
 """
@@ -237,6 +240,90 @@ def own_rows(arguments):
         print(f"{right} of {count} rows answer their own query")
 
 
+# Peaks of the H100 SXM (white paper): operations per second by bytes of the type, and bytes per second.
+OPERATIONS, BANDWIDTH = {2: 989.4e12, 1: 1978.9e12, 0.5: 989.4e12}, 3.35e12
+BYTES = {"DT_BF16": 2, "FLOAT8_E4M3FN": 1, "INT4": 0.5, "FLOAT4_E2M1": 0.5}
+
+
+def shortest_us(stem, window, query):
+    """The shortest time that the peaks allow a call; None where what it does is not described."""
+    shapes = [one["shape"] for one in query["inputs"]]
+    sizes = [BYTES.get(one["dtype"]) for one in query["inputs"]]
+    fastest = max(OPERATIONS[size] for size in sizes[:2])
+    if stem.startswith("gemm_"):
+        (m, k), n = shapes[0], shapes[1][1]
+        return max(2 * m * n * k / fastest, (m * k * sizes[0] + n * k * sizes[1] + 2 * m * n) / BANDWIDTH) * 1e6
+    if stem.startswith("generation_attention_"):
+        batch, tokens, heads, head_size = shapes[1]
+        return 2 * batch * min(tokens, window or tokens) * heads * head_size * sizes[1] / BANDWIDTH * 1e6
+    if stem.startswith(("context_attention_", "encoder_attention_")):
+        batch, tokens, heads, head_size = shapes[0]
+        pairs = tokens * min(tokens, 2 * window or tokens) / 2
+        return 4 * batch * heads * head_size * pairs / fastest * 1e6
+    if stem.startswith("moe_"):
+        (tokens, hidden), intermediate, top_k = shapes[0], shapes[1][2], shapes[2][1]
+        return 6 * tokens * top_k / query.get("ep_size", 1) * hidden * intermediate / fastest * 1e6
+    return None
+
+
+def resized(stem, query, draw):
+    """A query of sizes between those of rows: up to twice as many, or half of them. Weights of experts, heads and the size of a head stay."""
+    near = lambda size: max(1, round(size * 2 ** draw()))
+    shapes = [list(one["shape"]) for one in query["inputs"]]
+    if stem.startswith("gemm_"):
+        m, k, n = near(shapes[0][0]), near(shapes[0][1]), near(shapes[1][1])
+        shapes = [[m, k], [k, n]]
+    elif stem.startswith("moe_"):
+        shapes[0][0] = shapes[2][0] = near(shapes[0][0])
+    else:
+        batch, tokens = near(shapes[0][0]), near(shapes[1][1])
+        prompts = tokens if shapes[0][1] > 1 else 1
+        shapes = [[batch, prompts if at == 0 else tokens, *shape[2:]] for at, shape in enumerate(shapes)]
+    return query | {"inputs": [one | {"shape": shape} for one, shape in zip(query["inputs"], shapes)]}
+
+
+def roofline(arguments):
+    """Places between rows are asked: no answer and no lower end may lie below what the device allows."""
+    with tempfile.TemporaryDirectory() as folder:
+        system, framework, version = arguments.roofline.split("/")
+        if system != "h100_sxm":
+            raise SystemExit("the peaks of h100_sxm alone are known here")
+        for path in sorted(arguments.data.glob(f"{system}/*/{framework}/{version}")):
+            shutil.copytree(path, Path(folder) / "from" / path.relative_to(arguments.data))
+        subprocess.run([arguments.program, "db", "import", "--from", "aiconfigurator", f"{folder}/from", "--database-path", f"{folder}/to", "-q"], check=True)
+        places = below = allowed = tables = 0
+        for path in sorted(Path(folder).glob(f"to/{arguments.roofline}/*.csv")):
+            rows = list(csv.DictReader(path.open()))
+            if arguments.only not in path.stem or "Input Shapes" not in rows[0] or shortest_us(path.stem, 0, query_of(path.stem, rows[0])) is None:
+                continue
+            tables += 1
+            window = int(float(rows[0].get("aiconfigurator window_size") or 0))
+            is_quick = {at: float(row["Average Duration(us)"]) < shortest_us(path.stem, window, query_of(path.stem, row)) for at, row in enumerate(rows)}
+            at_of = lambda query: [math.log2(size) for one in query["inputs"] for size in one["shape"] if size]
+            quick = [at_of(query_of(path.stem, rows[at])) for at in is_quick if is_quick[at]]
+            chosen = sorted(range(len(rows)), key=lambda at: chance("roofline", path.stem, at))[: arguments.most]
+            draws = iter(range(10**9))
+            draw = lambda: 1.8 * chance("size", path.stem, next(draws)) - 0.9
+            queries = [resized(path.stem, query_of(path.stem, rows[at]), draw) for at in chosen]
+            for semantics in ("corrected", "best"):
+                for query, answer in zip(queries, asked(arguments.program, path.parent, queries, semantics)):
+                    if not answer["hit"]:
+                        continue
+                    places += 1
+                    least = shortest_us(path.stem, window, query) * (1 - 1e-9)
+                    if min(answer["duration_us"], answer.get("low_us", math.inf)) >= least:
+                        continue
+                    # Rows that are quicker than their own roofline, up to four octaves away in all.
+                    own = at_of(query)
+                    if any(sum(abs(a - b) for a, b in zip(own, other)) <= 4 * len(own) for other in quick):
+                        allowed += 1
+                    else:
+                        below += 1
+                        print(f"{path.stem}, {semantics}: {answer['duration_us']:.3f} us, at least {answer.get('low_us')}, where {least:.3f} us are possible: {query['inputs']}", file=sys.stderr)
+        print(f"{tables} tables, {places} answers: {below} below the roofline, {allowed} next to rows that are")
+        return 1 if below else 0
+
+
 def left_out_of(program, path, lines, rows, column, most):
     """Each value of a column is left out in turn: errors, whether intervals hold the truth, half widths."""
 
@@ -288,7 +375,10 @@ def main():
     parser.add_argument("--most", type=int, default=200, help="rows asked of each task")
     parser.add_argument("--imported", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask the program itself")
     parser.add_argument("--rows", metavar="SYSTEM", help="ask each row its own query")
+    parser.add_argument("--roofline", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask sizes between those of rows, and compare with the peaks of the device")
     arguments = parser.parse_args()
+    if arguments.roofline:
+        return roofline(arguments)
     if arguments.rows:
         return own_rows(arguments)
     if arguments.imported:
