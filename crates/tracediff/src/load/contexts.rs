@@ -58,7 +58,7 @@ pub(super) struct Bounds {
     basis: Basis,
     /// Passes that lack kernels, ascending.
     incomplete: Vec<u32>,
-    /// Passes that nobody annotated and that are no steps: layers are theirs all the same.
+    /// Passes that nobody annotated and that are not steps: layers are theirs all the same.
     noted: Option<Noted>,
 }
 
