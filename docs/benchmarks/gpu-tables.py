@@ -315,7 +315,7 @@ def roofline(arguments):
                         continue
                     # Rows that are quicker than their own roofline, up to four octaves away in all.
                     own = at_of(query)
-                    if any(sum(abs(a - b) for a, b in zip(own, other)) <= 4 * len(own) for other in quick):
+                    if any(sum(abs(a - b) for a, b in zip(own, other)) <= 4 for other in quick):
                         allowed += 1
                     else:
                         below += 1
