@@ -214,10 +214,29 @@ impl Answer {
     }
 
     /// What the simulator's reader says of it in a trace: details, kernel_shapes, rule, and of a sum parts as (kernel_type,
-    /// simulation_shapes, kernel_shapes, rule). None where there is no answer.
-    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    /// simulation_shapes, kernel_shapes, rule). None where there is no answer. Between several axes triangulate, a function of the coordinates
+    /// of all places and those of the call, may return the corners to tell as (place, weight, share of the duration), or None; duration_us is then
+    /// that between these corners.
+    #[pyo3(signature = (triangulate = None))]
+    fn statistics<'py>(
+        &self,
+        py: Python<'py>,
+        triangulate: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(answer) = self.answer() else { return Ok(None) };
-        let statistics = self.reader.statistics(&self.query, answer);
+        let mut failed: Option<PyErr> = None;
+        let mut corners = |places: &[&[f64]], target: &[f64]| {
+            let function = triangulate.as_ref()?;
+            let asked = function.call1((places.to_vec(), target)).and_then(|corners| corners.extract());
+            asked.unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                None
+            })
+        };
+        let statistics = self.reader.statistics(&self.query, answer, &mut corners);
+        if let Some(error) = failed {
+            return Err(error);
+        }
         let dict = PyDict::new(py);
         dict.set_item("details", map(py, &statistics.details)?)?;
         dict.set_item("kernel_shapes", value(py, &statistics.kernel_shapes)?)?;
@@ -229,6 +248,9 @@ impl Answer {
             parts.into_iter().map(part).collect::<Vec<_>>()
         });
         dict.set_item("parts", parts)?;
+        if let Some(duration_us) = statistics.duration_us {
+            dict.set_item("duration_us", duration_us)?;
+        }
         Ok(Some(dict))
     }
 

@@ -1,5 +1,6 @@
 //! Answers, and why there is none.
 
+use crate::between::Among;
 use crate::query::Shape;
 use crate::reason::Reason;
 use perfdb_model::predict::{Class, Doubt, TwinRow};
@@ -103,6 +104,8 @@ pub struct Interpolation {
     pub candidate_count: usize,
     /// Lowest and highest value over all triangulations, where more than one is right.
     pub range_us: Option<[f64; 2]>,
+    /// The points of the table among which the places are.
+    pub(crate) among: Option<Among>,
 }
 
 /// A place between which is interpolated.

@@ -1,5 +1,6 @@
 //! The interpolating reader: between rows, where no row answers.
 
+mod among;
 mod attempt;
 mod attention;
 mod axes;
@@ -25,8 +26,15 @@ mod simplex;
 mod slice;
 mod tables;
 
+pub(crate) use among::Among;
+pub(crate) use attention::asked_quant_mode;
 pub(crate) use axes::Point;
+pub(crate) use composite::part_between;
 pub(crate) use groups::learnt;
+pub(crate) use length_aware::lengths_of_row;
+pub(crate) use matmul::Product;
+pub(crate) use scale::scale_modes;
+pub(crate) use slice::At;
 pub(crate) use tables::Learnt;
 
 use crate::answer::{Answer, Miss};

@@ -40,6 +40,30 @@ pub(crate) enum Kind {
     Scatter(ScatterPart),
 }
 
+impl Kind {
+    /// What the simulator's reader calls it.
+    pub(crate) fn mode(&self) -> &'static str {
+        match self {
+            Kind::Compute(_) => "compute",
+            Kind::Attention(_) => "attention",
+            Kind::Opaque(_) => "mlapo_preprocess",
+            Kind::Cache(_) => "cache_postprocess",
+            Kind::Scatter(_) => "scatter_cache_write",
+        }
+    }
+
+    /// What it calls a row that fits.
+    pub(crate) fn exact_method(&self) -> &'static str {
+        match self {
+            Kind::Compute(_) => "exact_compute_match",
+            Kind::Attention(_) => "exact_attention_params",
+            Kind::Opaque(_) => "exact_mlapo_preprocess",
+            Kind::Cache(_) => "exact_cache_postprocess",
+            Kind::Scatter(_) => "exact_scatter_cache_write",
+        }
+    }
+}
+
 /// A kernel by its inputs.
 #[derive(Debug)]
 pub(crate) struct ComputePart {

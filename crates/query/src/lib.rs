@@ -73,7 +73,7 @@ pub use perfdb_store::dtype::{DType, UnknownDType};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
-pub use simulator::{PartShapes, Statistics};
+pub use simulator::{ChosenCorner, PartShapes, Statistics, Triangulate};
 pub use table::pool::{Dimensions, Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
 pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace, read_trace_events};

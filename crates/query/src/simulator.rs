@@ -1,14 +1,28 @@
 //! What the simulator's reader says of an answer beside its duration: the statistics that it writes into a trace.
 
-use crate::answer::{Answer, Interpolation, Part, RowRef, Source};
+mod between;
+mod deviation;
+mod form;
+mod lying;
+mod rejected;
+
+use crate::answer::{Answer, Part, RowRef, Source};
 use crate::context::Context;
 use crate::database::Reader;
+use crate::decompose::{self, Decomposed};
 use crate::facts::{Fact, Facts};
 use crate::measured::{attention, collective, composite, experts};
 use crate::query::{Query, Shape};
+use crate::semantics::ReaderKind;
 use crate::table::KernelRow;
+use between::{decomposed, fallback_from, mode_between, of_interpolation, of_reader};
+use form::Asked;
+use lying::Lying;
 use perfdb_pycompat::yaml::Node;
+use perfdb_store::columns::PROFILED_DURATION;
 use perfdb_store::op_mapping::Entry;
+
+pub use lying::{ChosenCorner, Triangulate};
 
 /// What a trace says of one kernel of a sum.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,30 +48,43 @@ pub struct Statistics {
     pub rule: &'static str,
     /// The same for each kernel, where the simulator lists them.
     pub parts: Option<Vec<PartShapes>>,
+    /// The duration between corners that were chosen: that of the answer but for the last bit where one triangulation is right. `None` where
+    /// none were.
+    pub duration_us: Option<f64>,
 }
 
 impl Reader {
-    /// What the simulator's reader says of an answer to a query.
-    pub fn statistics(&self, query: &Query, answer: &Answer) -> Statistics {
+    /// What the simulator's reader says of an answer to a query. `triangulate` may choose the corners between several axes: the reader has those
+    /// of its library, in an order that only the library knows.
+    pub fn statistics(&self, query: &Query, answer: &Answer, triangulate: &mut Triangulate<'_>) -> Statistics {
         let context = self.context(query);
         let rule = answer.rule.or(answer.method()).unwrap_or_default();
         let entry = context.entry;
         let mode = entry.and_then(|entry| entry.query_mode.as_deref());
         let is_fused = mode == Some("moe_fused");
         let mut details = Facts::new();
+        let lying = Lying::of(&context, answer, triangulate);
+        let mut duration_us = lying.as_ref().and_then(|lying| lying.duration_us);
         match entry {
             Some(entry) if answer.source == Source::Partial => partial(&context, entry, answer, is_fused, &mut details),
             Some(entry) if !answer.parts().is_empty() && is_fused => fused(&context, entry, answer, &mut details),
+            Some(entry) if is_decomposed_between(&context, answer) => {
+                duration_us = decomposed(&context, entry, answer, triangulate, &mut details);
+            }
             Some(entry) if !answer.parts().is_empty() => sum(&context, entry, answer, &mut details),
-            _ => single(&context, entry, answer, rule, &mut details),
+            _ => single(&context, entry, answer, (rule, lying.as_ref()), &mut details),
         }
         let lists_parts = !answer.parts().is_empty() && !is_composite_between(answer);
         let parts = lists_parts.then(|| {
             let of = |part: &Part| part_shapes(&context, part, is_fused);
             answer.parts().iter().map(of).collect()
         });
-        let kernel_shapes = if lists_parts { Fact::List(Vec::new()) } else { kernel_shapes(&context, answer, rule) };
-        Statistics { details, kernel_shapes, rule, parts }
+        let kernel_shapes = match &lying {
+            _ if lists_parts || is_composite_between(answer) => Fact::List(Vec::new()),
+            Some(lying) => lying.kernel_shapes(),
+            None => kernel_shapes(&context, answer, rule),
+        };
+        Statistics { details, kernel_shapes, rule, parts, duration_us }
     }
 }
 
@@ -66,12 +93,26 @@ fn is_composite_between(answer: &Answer) -> bool {
     matches!(answer.rule, Some("interpolated_composite" | "composite_measured"))
 }
 
+/// The same, where the simulator's reader tells how each part was looked up.
+fn is_decomposed_between(context: &Context<'_>, answer: &Answer) -> bool {
+    context.rules.reader == ReaderKind::Upstream && is_composite_between(answer)
+}
+
 fn text(value: impl Into<String>) -> Fact {
     Fact::Text(value.into())
 }
 
 fn integers(values: &[i64]) -> Fact {
     Fact::List(values.iter().copied().map(Fact::Integer).collect())
+}
+
+fn texts<'t>(values: impl IntoIterator<Item = &'t Box<str>>) -> Fact {
+    Fact::List(values.into_iter().map(|value| text(&**value)).collect())
+}
+
+/// Numbers by name.
+fn numbers(values: impl IntoIterator<Item = (&'static str, f64)>) -> Fact {
+    Fact::Map(values.into_iter().map(|(name, value)| (name, Fact::Number(value))).collect())
 }
 
 fn shapes(shapes: &[Shape]) -> Fact {
@@ -88,10 +129,20 @@ fn rounded(us: f64) -> f64 {
 }
 
 /// One kernel, or none.
-fn single(context: &Context<'_>, entry: Option<&Entry>, answer: &Answer, rule: &str, details: &mut Facts) {
+fn single(
+    context: &Context<'_>,
+    entry: Option<&Entry>,
+    answer: &Answer,
+    (rule, lying): (&str, Option<&Lying<'_>>),
+    details: &mut Facts,
+) {
     let kernel_type = answer.kernel_type().map(|name| name.into_owned()).unwrap_or_default();
-    if let Some(between) = answer.interpolation() {
-        of_interpolation(entry, between, answer.confidence, details);
+    if let Some(lying) = lying {
+        let (mode, fallback) = (mode_between(entry), fallback_from(context, entry));
+        of_interpolation(lying, mode, fallback, answer.confidence, details);
+        if let (Some(found), Some(entry)) = (&lying.found, entry) {
+            of_reader(context, Asked::of(context, entry, lying.between), lying, found, details);
+        }
     }
     details.push(("kernel_type", text(kernel_type)));
     match rule {
@@ -120,8 +171,31 @@ fn single(context: &Context<'_>, entry: Option<&Entry>, answer: &Answer, rule: &
                 details.push(("dtype_scale", Fact::Number(scale)));
             }
         }
-        _ => {}
+        _ => {
+            if let ([row], [kernel_type]) = (answer.rows.as_slice(), answer.kernels.as_slice())
+                && answer.source != Source::Interpolated
+            {
+                details.extend(core_time(context, row, kernel_type));
+            }
+        }
     }
+}
+
+/// Why the duration of a row is that of its cores, where it is.
+fn core_time(context: &Context<'_>, row: &RowRef, kernel_type: &str) -> Facts {
+    let of_row = || -> Option<Facts> {
+        let row = row_of(context, row, kernel_type)?;
+        let (envelope_us, raw_us) = (row.envelope_us()?, row.duration_us());
+        Some(vec![
+            ("latency_column", text(PROFILED_DURATION)),
+            ("latency_selection", text("profiling_core_envelope_fallback")),
+            ("raw_latency_us", Fact::Number(raw_us)),
+            ("core_envelope_us", Fact::Number(envelope_us)),
+            ("duration_to_core_ratio", Fact::Number(raw_us / envelope_us)),
+            ("max_duration_to_core_ratio", Fact::Number(row.table().policy.max_duration_to_core_ratio?)),
+        ])
+    };
+    of_row().unwrap_or_default()
 }
 
 /// Fused experts with what is embedded in their kernel.
@@ -176,12 +250,14 @@ fn sum(context: &Context<'_>, entry: &Entry, answer: &Answer, details: &mut Fact
     }
     details.push(("sub_kernel_durations", durations(answer.parts())));
     details.push(("composite", Fact::Flag(true)));
-    if !matches!(crate::decompose::decomposed(context, entry), crate::decompose::Decomposed::NotKnown) {
+    if !matches!(decompose::decomposed(context, entry), Decomposed::NotKnown) {
         return details.push(("note", text("decomposed sub-kernels")));
     }
     let note = if collectives.is_empty() { "compute sub-kernel only" } else { "compute + comm sub-kernels" };
     details.push(("note", text(note)));
-    details.push(("compute_latency_details", Fact::Map(Facts::new())));
+    let compute = answer.parts().iter().find(|part| part.rule != "comm");
+    let own = compute.and_then(|part| Some(core_time(context, part.rows.first()?, &part.kernel_type)));
+    details.push(("compute_latency_details", Fact::Map(own.unwrap_or_default())));
     let (variant, sent) = composite::collective_facts(context, entry, &collectives);
     details.push(("communication_variant", variant.map_or(Fact::None, text)));
     details.push(("communication_sub_kernels", Fact::List(sent)));
@@ -216,43 +292,6 @@ fn durations(parts: &[Part]) -> Fact {
     Fact::List(parts.iter().map(of).collect())
 }
 
-/// Between which places an answer lies.
-fn of_interpolation(entry: Option<&Entry>, between: &Interpolation, confidence: f64, details: &mut Facts) {
-    let named = |coordinates: &[f64]| {
-        let values = between.axes.iter().zip(coordinates);
-        Fact::Map(values.map(|(axis, value)| (*axis, Fact::Number(*value))).collect())
-    };
-    let bounds = |axis: usize| {
-        let values = || between.points.iter().filter_map(|place| place.coordinates.get(axis).copied());
-        Fact::List(vec![
-            Fact::Number(values().fold(f64::INFINITY, f64::min)),
-            Fact::Number(values().fold(f64::NEG_INFINITY, f64::max)),
-        ])
-    };
-    let boundary = between.axes.iter().enumerate().map(|(at, axis)| (*axis, bounds(at))).collect();
-    let mode = match entry {
-        Some(entry) if entry.query_mode.as_deref().is_some_and(|mode| mode != "mtp_projection") => {
-            entry.query_mode.as_deref().unwrap_or_default()
-        }
-        Some(entry) if entry.compute_subcategory.as_deref() == Some("compute_scale") => "compute_scale",
-        _ => "compute",
-    };
-    let is_exact = between.points.iter().any(|place| place.coordinates == between.target);
-    details.extend([
-        ("method", text(between.method)),
-        ("interpolation_dim", Fact::Integer(between.axes.len() as i64)),
-        ("axes", Fact::List(between.axes.iter().map(|axis| text(*axis)).collect())),
-        ("target", named(&between.target)),
-        ("axis_boundary", Fact::Map(boundary)),
-        ("candidate_points", Fact::List(between.points.iter().map(|place| named(&place.coordinates)).collect())),
-        ("candidate_count", Fact::Integer(between.candidate_count as i64)),
-        ("confidence", Fact::Number(confidence)),
-        ("fallback_from", text("exact_miss")),
-        ("exact_coordinate_match", Fact::Flag(is_exact)),
-        ("query_mode", text(mode)),
-    ]);
-}
-
 /// The row, of the table of this kernel type.
 fn row_of<'c>(context: &Context<'c>, row: &RowRef, kernel_type: &str) -> Option<KernelRow<'c>> {
     context.table(kernel_type).ok()??.at_line(row.line)
@@ -262,21 +301,9 @@ fn input_shapes(row: KernelRow<'_>) -> Vec<Shape> {
     row.inputs().iter().map(|shape| shape.to_vec()).collect()
 }
 
-/// The shapes of the row that is the answer, or the places between which it lies.
+/// The shapes of the row that is the answer.
 fn kernel_shapes(context: &Context<'_>, answer: &Answer, rule: &str) -> Fact {
     let none = Fact::List(Vec::new());
-    if let Some(between) = answer.interpolation() {
-        if is_composite_between(answer) {
-            return none;
-        }
-        let is_square_root = between.method.ends_with("_sqrt");
-        let coordinate = |(axis, value): (&&str, &f64)| match (is_square_root, axis) {
-            (true, &"seq") => Fact::Number((value * value).round()),
-            _ => Fact::Number(*value),
-        };
-        let place = |coordinates: &[f64]| Fact::List(between.axes.iter().zip(coordinates).map(coordinate).collect());
-        return Fact::List(between.points.iter().map(|point| place(&point.coordinates)).collect());
-    }
     if rule == "comm" {
         return collective::message(context).map_or(none, |message| shapes(&[vec![message.bytes]]));
     }

@@ -65,6 +65,8 @@ struct Content {
     envelopes: FxHashMap<u32, f64>,
     /// Standard deviations of durations over their means, not a number where they are not known; empty where the table does not tell.
     spreads: Vec<f32>,
+    /// Lines of rows without a valid duration, and whether the first duration they have is zero.
+    without_duration: Vec<(u32, bool)>,
 }
 
 /// Types and formats, which repeat from row to row: the slots of each cell.
@@ -88,6 +90,8 @@ struct Record {
     priority: u8,
     /// Whether the duration for interpolation is of the preferred column.
     is_preferred: bool,
+    /// The number of the column that has the duration for interpolation.
+    duration_column: u8,
 }
 
 /// Keys of a query: of its first input in every form that a kernel may give it.
@@ -195,6 +199,11 @@ impl KernelRows {
 
     pub(crate) fn has_input_shapes(&self) -> bool {
         self.content.has_input_shapes
+    }
+
+    /// Lines of rows without a valid duration, which are no rows here, and whether the first duration they have is zero.
+    pub(crate) fn without_duration(&self) -> &[(u32, bool)] {
+        &self.content.without_duration
     }
 
     /// Makes the indexes that most queries of this kernel type need.

@@ -1,7 +1,7 @@
 import os
 import pathlib
 from array import array
-from typing import Any, Dict, Final, Iterable, Iterator, List, Optional, Sequence, Tuple, Union, final
+from typing import Any, Callable, Dict, Final, Iterable, Iterator, List, Optional, Sequence, Tuple, Union, final
 
 from typing_extensions import Self
 
@@ -9,6 +9,7 @@ _Path = Union[str, "os.PathLike[str]"]
 _Shape = Sequence[int]
 _Shapes = Union[str, Sequence[_Shape]]
 _DataTypes = Union[str, Sequence[Any]]
+_Triangulate = Callable[[List[List[float]], List[float]], Optional[List[Tuple[int, float, float]]]]
 
 __all__ = [
     "Answer",
@@ -90,7 +91,7 @@ class Answer:
     @property
     def meaning(self) -> Optional[str]: ...
     def nearest(self, count: int = 3) -> List[Dict[str, Any]]: ...
-    def statistics(self) -> Optional[Dict[str, Any]]: ...
+    def statistics(self, triangulate: Optional[_Triangulate] = None) -> Optional[Dict[str, Any]]: ...
     def to_dict(self) -> Dict[str, Any]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...

@@ -107,8 +107,8 @@ class PerfdbDataSource(DataSourcePerformanceModel):  # type: ignore[misc, unused
 
     data_dir: the database, a folder with op_mapping.yaml and tables. device_profile, parallel_config: the simulator's; by these
     collectives find their tier, and shapes their tensor- and expert-parallel sizes. semantics: "corrected", "best" (predictions with
-    intervals between rows), "upstream" (the simulator's reader of 2026, to the last bit, with the same arguments in the trace) or
-    "upstream-2025". interpolate: whether also between rows. sequence_parallel: whether the simulation runs with it; None asks the
+    intervals between rows), "upstream" (the simulator's reader of 2026, to the last bit, with the same arguments in the trace; between
+    several axes by SciPy's triangulation, where SciPy is installed as the simulator needs it) or "upstream-2025". interpolate: whether also between rows. sequence_parallel: whether the simulation runs with it; None asks the
     simulator's configuration.
 
     A prediction of "best" is given only inside the measured range, with an interval of at most max_factor to each side, and not
@@ -192,14 +192,14 @@ class PerfdbDataSource(DataSourcePerformanceModel):  # type: ignore[misc, unused
         return ""
 
     def _result(self, answer: Answer, simulation_shapes: List[List[int]]) -> QueryResult:
-        statistics = answer.statistics() or {}
+        statistics = answer.statistics(_corners if self._is_upstream else None) or {}
         details = statistics["details"]
         if not self._is_upstream:
             details.update(_basis(answer))
         parts = statistics["parts"]
         is_shaped = parts is None or details.get("ep_size") is not None
         return QueryResult(
-            latency_us=answer.duration_us,
+            latency_us=statistics.get("duration_us", answer.duration_us),
             confidence=answer.confidence,
             source=_source(answer),
             details=details,
@@ -246,6 +246,37 @@ def _basis(answer: Answer) -> Dict[str, Any]:
 def _source(answer: Answer) -> QuerySource:
     """The simulator has no name for the row of a smaller call, which its kernel rounds up to the next tile."""
     return QuerySource.EXTRAPOLATED if answer.source == "PADDED" else QuerySource[answer.source or "MEASURED"]
+
+
+def _corners(places: List[List[float]], target: List[float]) -> Optional[List[Tuple[int, float, float]]]:
+    """The corners around a target, as the library of the simulator's reader has them: their order is that in which it built the
+    triangulation, and where several triangulations are right, nothing else tells which it took. None without the library."""
+    try:
+        import numpy
+        from scipy.spatial import Delaunay, QhullError  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        return None
+    try:
+        triangulation = Delaunay(numpy.asarray(places))
+    except QhullError:
+        return None
+    at = numpy.asarray(target)
+    simplex = int(triangulation.find_simplex(at))
+    if simplex < 0:
+        return None
+    transform = triangulation.transform[simplex]
+    told = numpy.dot(transform[: len(at)], at - transform[len(at)])
+    weights = [*told.tolist(), float(1.0 - told.sum())]
+    # The library's interpolation adds up in another order than its products do.
+    *rows, last = transform.tolist()
+    shares, rest = [], 1.0
+    for row in rows:
+        share = 0.0
+        for factor, value, corner in zip(row, target, last):
+            share += factor * (value - corner)
+        shares.append(share)
+        rest -= share
+    return list(zip(triangulation.simplices[simplex].tolist(), weights, [*shares, rest]))
 
 
 def _sequence_parallel() -> bool:

@@ -1,9 +1,10 @@
 //! Trying groups of points until one of them answers.
 
+use super::among::Among;
 use super::axes::{AxisSet, Coordinates};
 use super::corrected;
 use super::floor;
-use super::points::{Group, PointIndex, PointSet};
+use super::points::{Group, PointIndex, PointSet, SliceRef};
 use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
@@ -12,7 +13,6 @@ use crate::context::Context;
 use crate::semantics::Between;
 use crate::table::KernelRows;
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
 
 /// Why a group did not answer.
 pub(crate) type Status = &'static str;
@@ -49,6 +49,7 @@ pub(crate) struct Value {
     pub(crate) places: Vec<(SlicePlace, f64)>,
     pub(crate) candidates: usize,
     pub(crate) range: Option<[f64; 2]>,
+    pub(crate) among: Option<Among>,
     /// The confidence of it, where that is known.
     pub(crate) prediction: Option<Box<Predicted>>,
 }
@@ -67,6 +68,7 @@ impl Value {
             places: Vec::new(),
             candidates: slice.count,
             range: None,
+            among: None,
             prediction: None,
         }
     }
@@ -95,6 +97,7 @@ impl Value {
                         .collect(),
                     candidate_count: self.candidates,
                     range_us: self.range,
+                    among: self.among,
                 }),
                 ..More::default()
             })),
@@ -156,12 +159,7 @@ pub(crate) fn of_points(
         return Ok(value);
     }
     let axes = points.axes;
-    let slice = |set: usize| -> Option<SliceRef<'_>> {
-        match axes.padded {
-            None => points.slice(set, target).map(SliceRef::Kept),
-            Some(padded) => Some(SliceRef::Shared(points.rounded_slice(set, target, padded))),
-        }
-    };
+    let slice = |set: usize| points.near(set, target);
     if context.rules.between == Between::NarrowestBracket {
         let value = narrowest(context, points, target, limit, slice)?;
         return Ok(floor::raise(context, points, target, value));
@@ -190,7 +188,10 @@ pub(crate) fn of_points(
             Some(slice) => value(&slice, set, wanted, naming),
         };
         match found {
-            Ok(value) => return Ok(Value { names: axes.names, ..value }),
+            Ok(value) => {
+                let among = index.name.map(|name| Among::new(name, points, at, target));
+                return Ok(Value { names: axes.names, among, ..value });
+            }
             Err(found) => note(found, set),
         }
     }
@@ -248,23 +249,6 @@ fn narrowest<'p>(
 
 fn names(names: &'static [&'static str], set: AxisSet) -> Vec<&'static str> {
     set.iter().map(|axis| names[*axis as usize]).collect()
-}
-
-/// A slice of an index.
-enum SliceRef<'p> {
-    Kept(&'p Slice),
-    Shared(Arc<Slice>),
-}
-
-impl std::ops::Deref for SliceRef<'_> {
-    type Target = Slice;
-
-    fn deref(&self) -> &Slice {
-        match self {
-            SliceRef::Kept(slice) => slice,
-            SliceRef::Shared(slice) => slice,
-        }
-    }
 }
 
 /// Along one axis on the line between the neighbours; over several inside the triangulation of all places.

@@ -85,29 +85,28 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let (sparse_mode, kv_heads) = call.of_layout();
     let rank = call.query.shape.len();
     let count = call.lengths.values.as_ref().map(|lengths| lengths.len() as i64);
-    let keyword = match context.query.keyword_value("quant_mode") {
-        Some(Argument::Text(text)) => Some(text.clone()),
-        _ => None,
-    };
-    let of_entry = || {
-        if entry.other.is_empty() {
-            None
-        } else {
-            entry.other.get("quant_mode").and_then(Node::as_text).map(str::to_owned)
-        }
-    };
     let target = Target {
         dtype: call.dtype,
         sparse_mode,
         kv_heads: kv_heads.unwrap_or(-1),
         layout: Some(if rank == 4 { "BNSD_NBSD" } else { "TND" }),
-        quant_mode: of_entry().or(keyword),
+        quant_mode: asked_quant_mode(context, entry),
         query: call.normalised,
         length: call.average,
         batch: None,
         fallback_batch: if rank == 4 { call.query.shape.first().copied() } else { count },
     };
     of_tables(context, &names, &target)?.map_err(Miss::new)
+}
+
+/// How a call is quantised, where the operator or the call says it.
+pub(crate) fn asked_quant_mode(context: &Context<'_>, entry: &Entry) -> Option<String> {
+    let of_entry = if entry.other.is_empty() { None } else { entry.other.get("quant_mode").and_then(Node::as_text) };
+    match (of_entry, context.query.keyword_value("quant_mode")) {
+        (Some(own), _) => Some(own.to_owned()),
+        (None, Some(Argument::Text(text))) => Some(text.clone()),
+        (None, _) => None,
+    }
 }
 
 /// A part of a composite between rows.

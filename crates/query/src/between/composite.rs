@@ -79,9 +79,24 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
         Err(reason) if reason.is_unreadable() => return Err(reason.into()),
         Err(_) => {}
     }
+    let answer = part_between(context, query)?;
+    Ok(answer.map(|answer| Part {
+        kernel_type: answer.kernels[0].clone(),
+        duration_us: answer.duration_us,
+        source: answer.source,
+        rule: answer.method().unwrap_or_default(),
+        interval_us: interval_us(context, &answer),
+        class: answer.class(),
+        input_shapes: parts::input_shapes(&query.kind),
+        rows: answer.rows,
+    }))
+}
+
+/// One part between rows.
+pub(crate) fn part_between(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Answer>, Miss> {
     let names: Names<'_> = query.kernel_types.iter().map(|name| &**name).collect();
     context.note(|| format!("part {}: between rows", names.join(",")));
-    let answer = match &query.kind {
+    Ok(match &query.kind {
         Kind::Attention(fields) if context.class(query.kernel_type()).has_request_lengths() => {
             length_aware::of_part(context, &names, fields)?
         }
@@ -109,17 +124,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
             scatter::of_tables(context, &names, &operands)?.ok()
         }
         Kind::Opaque(_) | Kind::Cache(_) => None,
-    };
-    Ok(answer.map(|answer| Part {
-        kernel_type: answer.kernels[0].clone(),
-        duration_us: answer.duration_us,
-        source: answer.source,
-        rule: answer.method().unwrap_or_default(),
-        interval_us: interval_us(context, &answer),
-        class: answer.class(),
-        input_shapes: parts::input_shapes(&query.kind),
-        rows: answer.rows,
-    }))
+    })
 }
 
 /// A fixed list of kernels whose compute kernel lies between rows.

@@ -53,31 +53,54 @@ struct Regime<'r> {
     kv_lengths: Vec<i64>,
 }
 
-impl Regime<'_> {
-    fn place(&self) -> Option<(Key, Coordinates)> {
-        let [tokens, heads, size] = self.query;
-        let is_positive = [tokens, heads, size].into_iter().chain(self.sizes).all(|number| number > 0);
-        let mut query = Vec::with_capacity(self.query_sums.len());
+/// New tokens and lengths of the requests of a call.
+pub(crate) struct Lengths {
+    pub(crate) query: Vec<i64>,
+    pub(crate) kv: Vec<i64>,
+    pub(crate) phase: &'static str,
+}
+
+impl Lengths {
+    /// Of the sums of new tokens up to each request; or why they are none, as the simulator's reader says it.
+    fn of(tokens: i64, sums: &[i64], kv: Vec<i64>) -> Result<Lengths, &'static str> {
+        let mut query = Vec::with_capacity(sums.len());
         let mut before = 0;
-        for &sum in &self.query_sums {
+        for &sum in sums {
             query.push(sum - before);
             before = sum;
         }
-        let is_consistent = before == tokens
-            && query.len() == self.kv_lengths.len()
-            && query.iter().all(|length| *length >= 0)
-            && self.kv_lengths.iter().all(|length| *length >= 0)
-            && query.iter().zip(&self.kv_lengths).all(|(query, kv)| *query == 0 || *kv > 0);
-        if !is_positive || !is_consistent || self.sparse.is_some_and(|(block, _, count)| block <= 0 || count <= 0) {
-            return None;
+        if tokens <= 0 || before != tokens || query.iter().any(|length| *length < 0) {
+            return Err("runtime_query_offsets_invalid");
         }
-        let work: i64 = query.iter().zip(&self.kv_lengths).map(|(query, kv)| query.saturating_mul(*kv)).sum();
-        let asked = || query.iter().zip(&self.kv_lengths).filter(|(query, _)| **query > 0);
+        let is_consistent = query.len() == kv.len()
+            && kv.iter().all(|length| *length >= 0)
+            && query.iter().zip(&kv).all(|(query, kv)| *query == 0 || *kv > 0);
+        if !is_consistent {
+            return Err("runtime_workload_unextractable");
+        }
+        let asked = || query.iter().zip(&kv).filter(|(query, _)| **query > 0);
         let phase = match () {
             () if asked().all(|(query, kv)| query == kv) => "prefill",
             () if asked().all(|(query, _)| *query == 1) => "decode",
             () => "mixed",
         };
+        Ok(Lengths { query, kv, phase })
+    }
+
+    fn work(&self) -> i64 {
+        self.query.iter().zip(&self.kv).map(|(query, kv)| query.saturating_mul(*kv)).sum()
+    }
+}
+
+impl Regime<'_> {
+    fn place(&self) -> Option<(Key, Coordinates)> {
+        let [tokens, heads, size] = self.query;
+        let is_positive = [tokens, heads, size].into_iter().chain(self.sizes).all(|number| number > 0);
+        if !is_positive || self.sparse.is_some_and(|(block, _, count)| block <= 0 || count <= 0) {
+            return None;
+        }
+        let lengths = Lengths::of(tokens, &self.query_sums, self.kv_lengths.clone()).ok()?;
+        let (work, phase) = (lengths.work(), lengths.phase);
         let mut key = Key::default();
         key.text(self.dtype).text(phase).integer(size).integer(self.sparse_mode).shape(&self.sizes).texts(self.texts);
         if let Some((block, pattern, count)) = self.sparse {
@@ -105,6 +128,25 @@ fn target(class: KernelClass, fields: &Fields) -> Option<(Key, Coordinates)> {
         kv_lengths: fields.kv_lengths.clone()?,
     };
     regime.place()
+}
+
+/// New tokens and lengths of the requests of a row; or why it is no point, as the simulator's reader says it.
+pub(crate) fn lengths_of_row(rules: &Rules, row: KernelRow<'_>) -> Result<Lengths, &'static str> {
+    if row.table().has(Column::Completeness) && row.cell(Column::Completeness) != Some("complete") {
+        return Err("runtime_metadata_incomplete");
+    }
+    let query = row.inputs().get(0).ok_or("input_signature_missing")?;
+    let [tokens, heads, size] = *query else { return Err("query_shape_unextractable") };
+    if tokens.min(heads).min(size) <= 0 {
+        return Err("query_shape_unextractable");
+    }
+    let list = |column: Column| integers(trim(&row.text(column, rules.float_texts)?));
+    let (Some(sums), Some(kv)) = (list(Column::QueryLengths), list(Column::KvLengths)) else {
+        return Err("runtime_sequence_values_missing");
+    };
+    let lengths = Lengths::of(tokens, &sums, kv)?;
+    let is_regime = place(rules, row.table(), row).is_some();
+    if is_regime { Ok(lengths) } else { Err("runtime_regime_incomplete") }
 }
 
 fn place(rules: &Rules, table: &KernelRows, row: KernelRow<'_>) -> Option<Placed> {

@@ -157,26 +157,28 @@ fn place(
 }
 
 /// A product of matrices by the shapes of its operands.
-struct Product<'s> {
+pub(crate) struct Product<'s> {
     rows: i64,
     inner: i64,
     columns: i64,
-    batch: [&'s [i64]; 2],
+    pub(crate) batch: [&'s [i64]; 2],
+    /// Whether the weight has its columns first.
+    pub(crate) is_transposed: bool,
 }
 
 impl<'s> Product<'s> {
-    fn of(class: KernelClass, a: &'s [i64], weight: &'s [i64]) -> Option<Product<'s>> {
+    pub(crate) fn of(class: KernelClass, a: &'s [i64], weight: &'s [i64]) -> Option<Product<'s>> {
         let cut = |shape: &'s [i64]| match shape {
             [1, rest @ ..] if class != KernelClass::BatchMatMul && rest.len() >= 2 => rest,
             shape => shape,
         };
         let ([a_rest @ .., rows, inner], [weight_rest @ .., w0, w1]) = (cut(a), cut(weight)) else { return None };
-        let columns = match (w0 == inner, w1 == inner) {
-            (true, _) => *w1,
-            (false, true) => *w0,
+        let (columns, is_transposed) = match (w0 == inner, w1 == inner) {
+            (true, _) => (*w1, false),
+            (false, true) => (*w0, true),
             (false, false) => return None,
         };
-        Some(Product { rows: *rows, inner: *inner, columns, batch: [a_rest, weight_rest] })
+        Some(Product { rows: *rows, inner: *inner, columns, batch: [a_rest, weight_rest], is_transposed })
     }
 
     fn push_batch(&self, key: &mut Key) {

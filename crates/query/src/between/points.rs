@@ -66,6 +66,8 @@ pub(crate) struct PointIndex {
     pub(crate) axes: &'static Axes,
     pub(crate) groups: Vec<Group>,
     pub(crate) tables: Tables,
+    /// As the table knows it.
+    pub(crate) name: Option<IndexName>,
     by_key: FxHashMap<Key, SmallVec<[u32; 2]>>,
 }
 
@@ -78,8 +80,13 @@ impl PointIndex {
         has_envelopes: bool,
         place: impl Fn(KernelRow<'_>) -> Option<Placed>,
     ) -> PointIndex {
-        let mut index =
-            PointIndex { axes, groups: Vec::new(), tables: Tables::default(), by_key: FxHashMap::default() };
+        let mut index = PointIndex {
+            axes,
+            groups: Vec::new(),
+            tables: Tables::default(),
+            name: None,
+            by_key: FxHashMap::default(),
+        };
         for row in table.rows() {
             let Some(Placed { key, at, extra }) = place(row) else { continue };
             let groups = index.by_key.entry(key).or_default();
@@ -207,7 +214,7 @@ impl PointSet {
     pub(crate) fn without(&self, axis: usize) -> &PointSet {
         self.without.get_or_init(|| {
             let points = self.points.iter().filter(|point| point.at[axis].is_nan()).copied().collect();
-            Box::new(PointSet { points, setting: self.setting, ..PointSet::new(self.axes) })
+            Box::new(PointSet { points, number: self.number, setting: self.setting, ..PointSet::new(self.axes) })
         })
     }
 
@@ -276,9 +283,34 @@ impl PointSet {
         known.entry(key).or_insert(made).clone()
     }
 
+    /// The places that agree with a target in all axes but those of a set, on the padded axis nearly; `None` if there are none.
+    pub(crate) fn near(&self, set: usize, target: &Coordinates) -> Option<SliceRef<'_>> {
+        match self.axes.padded {
+            None => self.slice(set, target).map(SliceRef::Kept),
+            Some(padded) => Some(SliceRef::Shared(self.rounded_slice(set, target, padded))),
+        }
+    }
+
     /// The points that have all axes of a set.
     fn having(&self, axes: AxisSet) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(|point| axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()))
+    }
+}
+
+/// A slice of an index.
+pub(crate) enum SliceRef<'p> {
+    Kept(&'p Slice),
+    Shared(Arc<Slice>),
+}
+
+impl std::ops::Deref for SliceRef<'_> {
+    type Target = Slice;
+
+    fn deref(&self) -> &Slice {
+        match self {
+            SliceRef::Kept(slice) => slice,
+            SliceRef::Shared(slice) => slice,
+        }
     }
 }
 
@@ -302,11 +334,16 @@ pub(crate) struct IndexName {
 pub(crate) struct PointIndexes(RwLock<FxHashMap<IndexName, Arc<PointIndex>>>);
 
 impl PointIndexes {
+    /// Those that have been asked for before.
+    pub(crate) fn known(&self, name: IndexName) -> Option<Arc<PointIndex>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&name).cloned()
+    }
+
     pub(crate) fn get_or_make(&self, name: IndexName, make: impl FnOnce() -> PointIndex) -> Arc<PointIndex> {
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&name) {
-            return known.clone();
+        if let Some(known) = self.known(name) {
+            return known;
         }
-        let made = Arc::new(make());
+        let made = Arc::new(PointIndex { name: Some(name), ..make() });
         self.0.write().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(made).clone()
     }
 }

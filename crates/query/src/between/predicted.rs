@@ -83,6 +83,7 @@ pub(super) fn value(
         places,
         candidates: explanation.known,
         range: None,
+        among: None,
         prediction: Some(Box::new(Predicted(explanation))),
     })
 }

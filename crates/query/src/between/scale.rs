@@ -96,6 +96,14 @@ fn key(
     Some((key, [rows as f64, *columns as f64, ABSENT, ABSENT, ABSENT]))
 }
 
+/// What the scales of a row belong to, and the sizes of their blocks, 0 where they have none.
+pub(crate) fn scale_modes(row: KernelRow<'_>) -> Option<Vec<(&'static str, i64)>> {
+    let input = row.matrices().get(0)?;
+    let [outer @ .., columns] = &*input else { return None };
+    let scales = row.outputs().iter().skip(1);
+    scales.map(|scale| mode(row.table().kernel_type(), &scale, elements(outer), *columns)).collect()
+}
+
 /// What a scale belongs to, and the size of its blocks; `None` if it belongs to nothing.
 fn mode(kernel_type: &str, scale: &[i64], rows: i64, columns: i64) -> Option<(&'static str, i64)> {
     let count = elements(scale);

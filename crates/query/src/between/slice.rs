@@ -104,6 +104,14 @@ impl Slice {
         }
     }
 
+    /// How many coordinates the places have on an axis.
+    pub(crate) fn coordinates(&self, axis: usize) -> usize {
+        match &self.several {
+            Some(several) => several.values.get(axis).map_or(0, Vec::len),
+            None => self.places.len(),
+        }
+    }
+
     /// Whether the places have at least two coordinates on an axis.
     pub(crate) fn varies(&self, axis: usize) -> bool {
         match &self.several {

@@ -5,6 +5,7 @@ use super::policy::KernelPolicy;
 use super::pool::{ListAt, ShapePool, Shapes, slots};
 use super::{Content, KernelRows, Record, Texts};
 use crate::shapes::{is_fractal, restored};
+use perfdb_pycompat::number::parse_float;
 use perfdb_pycompat::text::trim;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION, TENSORS, joined};
 use perfdb_store::duration::is_valid;
@@ -75,6 +76,11 @@ impl KernelRows {
     }
 }
 
+/// The name of a duration column by its number.
+pub(super) fn duration_column(number: u8) -> &'static str {
+    FIXED.get(usize::from(number)).copied().unwrap_or_default()
+}
+
 /// Makes rows of cells.
 struct RowReader<'p> {
     policy: &'p KernelPolicy,
@@ -119,6 +125,7 @@ impl<'p> RowReader<'p> {
                 point_durations: FxHashMap::default(),
                 envelopes: FxHashMap::default(),
                 spreads: Vec::new(),
+                without_duration: Vec::new(),
             },
             texts: FxHashMap::default(),
             last_texts: None,
@@ -131,6 +138,7 @@ impl<'p> RowReader<'p> {
         self.content.shapes.shrink();
         self.content.matrices.shrink_to_fit();
         self.content.spreads.shrink_to_fit();
+        self.content.without_duration.shrink_to_fit();
         self.content.columns.close();
         self.content
     }
@@ -144,7 +152,12 @@ impl<'p> RowReader<'p> {
         let [preferred, next, ..] = self.point_order;
         let is_point = |(column, _): &(usize, f64)| *column == preferred || *column == next;
         let point = measured.filter(is_point).or_else(|| find(&self.point_order));
-        let Some((point_column, point_us)) = point else { return };
+        let Some((point_column, point_us)) = point else {
+            let first = self.point_order.iter().find(|column| self.has[**column]);
+            let is_zero = first.is_some_and(|column| parse_float(trim(&row.cell(*column))) == Some(0.0));
+            self.content.without_duration.push((u32::try_from(row.line).unwrap_or(u32::MAX), is_zero));
+            return;
+        };
         let Some(inputs) = self.shapes(&row, INPUTS) else { return };
         let outputs = self.shapes(&row, OUTPUTS).unwrap_or(ShapePool::UNREADABLE);
         let texts = self.texts(&row);
@@ -170,6 +183,7 @@ impl<'p> RowReader<'p> {
                 (false, None) => column.saturating_sub(FIRST_DURATION) as u8,
             },
             is_preferred: point_column == self.search_order[0],
+            duration_column: point_column as u8,
         });
         if let Some([deviation, mean]) = self.spread() {
             let (deviation, mean) = (row.number(deviation), row.number(mean));

@@ -106,9 +106,14 @@ impl<'t> KernelRow<'t> {
     /// The duration for exact search: that of the cores where it is out of proportion.
     #[inline]
     pub(crate) fn search_duration_us(self) -> f64 {
+        self.envelope_us().unwrap_or(self.measured_us())
+    }
+
+    /// The duration of the cores, where it replaces a profiled one that is out of proportion.
+    #[inline]
+    pub(crate) fn envelope_us(self) -> Option<f64> {
         let envelopes = &self.table.content.envelopes;
-        let envelope = if envelopes.is_empty() { None } else { envelopes.get(&self.number).copied() };
-        envelope.unwrap_or(self.measured_us())
+        if envelopes.is_empty() { None } else { envelopes.get(&self.number).copied() }
     }
 
     /// Whether it is of the same case as another row of its table: both were measured for one question.
@@ -129,6 +134,11 @@ impl<'t> KernelRow<'t> {
     pub(crate) fn point_duration(self) -> (f64, bool) {
         let other = self.table.content.point_durations.get(&self.number).copied();
         (other.unwrap_or(self.measured_us()), self.record().is_preferred)
+    }
+
+    /// The column that has the duration for interpolation.
+    pub(crate) fn duration_column(self) -> &'static str {
+        super::reader::duration_column(self.record().duration_column)
     }
 
     /// Shapes of the arguments as matrices, for any format.
