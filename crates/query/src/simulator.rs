@@ -93,7 +93,7 @@ fn is_composite_between(answer: &Answer) -> bool {
     matches!(answer.rule, Some("interpolated_composite" | "composite_measured"))
 }
 
-/// The same, where the simulator's reader tells how each part was looked up.
+/// The same, where the simulator's reader reports how each part was looked up.
 fn is_decomposed_between(context: &Context<'_>, answer: &Answer) -> bool {
     context.rules.reader == ReaderKind::Upstream && is_composite_between(answer)
 }

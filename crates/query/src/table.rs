@@ -201,7 +201,7 @@ impl KernelRows {
         self.content.has_input_shapes
     }
 
-    /// Lines of rows without a valid duration, which are no rows here, and whether the first duration they have is zero.
+    /// Lines of rows without a valid duration, which do not count as rows, and whether the first duration they have is zero.
     pub(crate) fn without_duration(&self) -> &[(u32, bool)] {
         &self.content.without_duration
     }

@@ -108,8 +108,8 @@ class PerfdbDataSource(DataSourcePerformanceModel):  # type: ignore[misc, unused
     data_dir: the database, a folder with op_mapping.yaml and tables. device_profile, parallel_config: the simulator's; by these
     collectives find their tier, and shapes their tensor- and expert-parallel sizes. semantics: "corrected", "best" (predictions with
     intervals between rows), "upstream" (the simulator's reader of 2026, to the last bit, with the same arguments in the trace; between
-    several axes by SciPy's triangulation, where SciPy is installed as the simulator needs it) or "upstream-2025". interpolate: whether also between rows. sequence_parallel: whether the simulation runs with it; None asks the
-    simulator's configuration.
+    several axes by SciPy's triangulation, where SciPy is installed as the simulator needs it) or "upstream-2025". interpolate: whether
+    also between rows. sequence_parallel: whether the simulation runs with it; None asks the simulator's configuration.
 
     A prediction of "best" is given only inside the measured range, with an interval of at most max_factor to each side, and not
     below what the device's memory and arithmetic allow. Everything else is left to the simulator's analytic model, as are sums of
@@ -250,7 +250,7 @@ def _source(answer: Answer) -> QuerySource:
 
 def _corners(places: List[List[float]], target: List[float]) -> Optional[List[Tuple[int, float, float]]]:
     """The corners around a target, as the library of the simulator's reader has them: their order is that in which it built the
-    triangulation, and where several triangulations are right, nothing else tells which it took. None without the library."""
+    triangulation, and where several triangulations are right, nothing else shows which it took. None without the library."""
     try:
         import numpy
         from scipy.spatial import Delaunay, QhullError  # type: ignore[import-untyped, unused-ignore]

@@ -12,7 +12,7 @@ use crate::decompose::{self, Decomposed, PartQuery};
 use crate::facts::{Fact, Facts};
 use perfdb_store::op_mapping::Entry;
 
-/// The order of what is told of a part, which stands as one text in a trace.
+/// The order of what a trace has of a part, which stands there as one text.
 const ORDER: [&str; 32] = [
     "method",
     "interpolation_dim",

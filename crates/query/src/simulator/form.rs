@@ -287,7 +287,7 @@ impl Asked {
                     }
                 }
                 more.push(("target_regime_key", Fact::Map(regime)));
-                // Rows tell how many requests there are, the part does not: those that do not, or the number that all have.
+                // Rows have a number of requests, the part has none: rows without one are taken, or the number is that of all rows.
                 if self.lacks_batch && found.batched > 0 {
                     more.extend(if target[2].is_nan() {
                         let dropped = Fact::Integer(found.batched as i64);
@@ -449,7 +449,7 @@ impl Elementwise {
     }
 }
 
-/// The types by which rows are told apart: kernels that take two types for one have one name for both.
+/// The types by which rows differ: kernels that take two types for one have one name for both.
 fn type_keys(context: &Context<'_>, row: KernelRow<'_>, count: usize) -> Fact {
     Fact::List((0..row.input_types().len().min(count)).map(|at| type_key(context, row, at)).collect())
 }

@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 /// The corners around a target in one triangulation of places, in its order. `None` where it has none, or where the choice is left.
 pub type Triangulate<'t> = dyn FnMut(&[&[f64]], &[f64]) -> Option<Vec<ChosenCorner>> + 't;
 
-/// A corner of a triangulation: the number of its place, its weight as it is told, and the share of its duration in that of the call. They are
+/// A corner of a triangulation: the number of its place, its weight as it is reported, and the share of its duration in that of the call. They are
 /// the same but for the last bit: the simulator's library computes them twice.
 pub type ChosenCorner = (usize, f64, f64);
 

@@ -1,4 +1,4 @@
-//! Rows that are no points, as the simulator's reader counts them.
+//! Rows that are not points, as the simulator's reader counts them.
 
 use super::form::Form;
 use crate::between::lengths_of_row;
@@ -10,7 +10,7 @@ use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 
-/// Why rows of the table are no points, with their number, where the reader tells it.
+/// Why rows of the table are not points, with their number, where the reader reports it.
 pub(super) fn rejected(context: &Context<'_>, form: Form, table: &KernelRows) -> Option<Fact> {
     let reason: fn(&Rules, KernelRow<'_>) -> Option<&'static str> = match form {
         Form::Experts => |_, row| experts_rejected(row),
