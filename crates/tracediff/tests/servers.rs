@@ -23,7 +23,7 @@ enum Vendor {
 /// A pass of a server.
 #[derive(Clone, Copy)]
 enum Pass {
-    /// Reads prompts, which take so many times as long as one token per sequence.
+    /// Reads prompts, which take this many times as long as one token per sequence.
     Prompts(f64),
     /// Generates a token per sequence, as graphs.
     Tokens,

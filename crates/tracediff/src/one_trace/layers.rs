@@ -27,7 +27,7 @@ pub(super) fn of(trace: &Trace, view: &View<'_>, sums: &Sums) -> Option<LayersRo
         sum.merge(*in_layers);
         *names.entry(group.name).or_default() += in_layers.time;
     }
-    // Of the whole trace: those of all passes, which are no steps.
+    // Of the whole trace: those of all passes, which are not steps.
     let is_whole = trace.boundaries == Boundaries::Whole;
     let runs = if is_whole { trace.layer_runs as f64 } else { (count.runs as usize * view.count()) as f64 };
     let mut rows: Vec<_> = families.into_iter().collect();
