@@ -88,7 +88,7 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
     let profile = match profile::form(&input.path) {
         // A table is looked at row by row.
         Ok(None | Some(Form::AscendTable)) => Ok(None),
-        Ok(Some(_)) => profile::open(&input.path),
+        Ok(Some(_)) => profile::open(&input.path, options.threads),
         Err(error) => Err(error),
     };
     match profile {

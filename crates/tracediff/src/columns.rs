@@ -4,9 +4,10 @@ use crate::copies::GpuCopy;
 use crate::id::{Id, IdTable};
 use crate::legacy::times::LegacyTimes;
 use crate::names::{NO_NAME, NameId, Names};
-use crate::rows::{KernelRows, LaunchRows};
+use crate::rows::{KernelRows, LaunchRows, OperatorRows};
 use crate::time::Picoseconds;
 use perfdb_trace::numbering::Numbering;
+use perfdb_trace::packed::Spans;
 use perfdb_trace::profile::{Kind, Mark, RowSteps};
 use rustc_hash::FxHashMap;
 
@@ -51,8 +52,7 @@ pub(crate) struct LaunchSize {
 }
 
 /// An operator on the host; texts of its arguments are numbers in [`Columns::arguments`].
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(8))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HostOperator {
     /// Only where a trace is explained there are some without.
     pub(crate) external: Id,
@@ -60,8 +60,7 @@ pub(crate) struct HostOperator {
     pub(crate) thread: u32,
     /// [`HostOperator::NEVER`] where the file says nothing.
     pub(crate) start: Picoseconds,
-    /// Longer ones than fit are cut; that is 106 days.
-    pub(crate) duration: i64,
+    pub(crate) duration: Picoseconds,
     /// These two only where a trace is explained.
     pub(crate) dims: NameId,
     pub(crate) types: NameId,
@@ -128,18 +127,6 @@ pub(crate) struct Frame {
     pub(crate) thread: u32,
 }
 
-/// A call of a Python function of which nobody wants the callers.
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(8))]
-pub(crate) struct LoneFrame {
-    pub(crate) start: Picoseconds,
-    /// Longer ones than fit are cut; that is 106 days.
-    pub(crate) duration: i64,
-    pub(crate) id: Id,
-    pub(crate) name: NameId,
-    pub(crate) thread: u32,
-}
-
 /// A step that the server annotated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Annotation {
@@ -179,13 +166,13 @@ pub(crate) struct Columns {
     pub(crate) launched_sizes: Vec<Option<LaunchSize>>,
     /// Sizes of launches by [`Kernel::index`]; only where replays are joined to a capture.
     pub(crate) kernel_sizes: FxHashMap<u32, LaunchSize>,
-    pub(crate) operators: Vec<HostOperator>,
+    pub(crate) operators: OperatorRows,
     pub(crate) calls: Vec<OperatorCall>,
     /// Texts of the arguments of `calls` and `operators`.
     pub(crate) arguments: Names,
     pub(crate) frames: Vec<Frame>,
     /// In place of `frames`, where only the innermost around a launch is wanted.
-    pub(crate) lone_frames: Vec<LoneFrame>,
+    pub(crate) lone_frames: Spans,
     pub(crate) annotations: Vec<Annotation>,
     /// Steps as the profiler repeats them on the device.
     pub(crate) device_annotations: Vec<Annotation>,
@@ -264,23 +251,14 @@ impl Columns {
             arguments: call.arguments.renamed(text),
             ..*call
         }));
-        self.operators.extend(piece.operators.iter().map(|operator| HostOperator {
-            name: name(operator.name),
-            thread: threads[operator.thread as usize],
-            dims: text(operator.dims),
-            types: text(operator.types),
-            ..*operator
-        }));
+        let thread = |number: u32| threads[number as usize];
+        self.operators.append(&piece.operators, name, thread, text);
         self.frames.extend(piece.frames.iter().map(|frame| Frame {
             name: name(frame.name),
             thread: threads[frame.thread as usize],
             ..*frame
         }));
-        self.lone_frames.extend(piece.lone_frames.iter().map(|frame| LoneFrame {
-            name: name(frame.name),
-            thread: threads[frame.thread as usize],
-            ..*frame
-        }));
+        self.lone_frames.append(&piece.lone_frames, name, thread);
         self.annotations.append(&mut piece.annotations);
         self.device_annotations.append(&mut piece.device_annotations);
         if let Some(times) = piece.legacy_times.take() {
@@ -320,18 +298,14 @@ impl Columns {
         for launches in [&mut self.launches, &mut self.flows, &mut self.unlinked] {
             launches.rename_ids(&mut adopt);
         }
-        for operator in &mut self.operators {
-            operator.external = adopt(operator.external);
-        }
+        self.operators.rename_ids(&mut adopt);
         for call in &mut self.calls {
             call.external = adopt(call.external);
         }
         for frame in &mut self.frames {
             (frame.id, frame.parent) = (adopt(frame.id), adopt(frame.parent));
         }
-        for frame in &mut self.lone_frames {
-            frame.id = adopt(frame.id);
-        }
+        self.lone_frames.rename_ids(&mut adopt);
         self.devices.rename(|device| table.adopt(device, &ids));
         self.streams.rename(|(device, stream)| (device, table.adopt(stream, &ids)));
         self.threads.rename(|(process, thread)| (table.adopt(process, &ids), table.adopt(thread, &ids)));

@@ -47,17 +47,20 @@ impl KernelContext {
         classes: &classes::Classes,
         layers: &layers::Layers,
     ) -> Vec<KernelContext> {
-        let columns =
-            passes.of_kernels.iter().zip(&operators.of_kernels).zip(&classes.of_kernels).zip(&layers.of_kernels);
+        let columns = passes.of_kernels.iter().zip(&classes.of_kernels).zip(&layers.of_kernels);
         columns
-            .map(|(((pass, operator), group), layer)| KernelContext {
-                group: *group,
-                pass: pass.pass,
-                layer: *layer,
-                operator: operator.operator,
-                stack: operator.stack,
-                phase: pass.phase,
-                has_host_operator: operator.has_host_operator,
+            .enumerate()
+            .map(|(at, ((pass, group), layer))| {
+                let operator = operators::KernelOperator::of(&operators.of_kernels, at);
+                KernelContext {
+                    group: *group,
+                    pass: pass.pass,
+                    layer: *layer,
+                    operator: operator.operator,
+                    stack: operator.stack,
+                    phase: pass.phase,
+                    has_host_operator: operator.has_host_operator,
+                }
             })
             .collect()
     }

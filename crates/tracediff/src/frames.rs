@@ -2,11 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::{Frame, LoneFrame};
+use crate::columns::Frame;
 use crate::id::Id;
 use crate::names::{NameId, Names};
 use crate::time::Picoseconds;
 use perfdb_trace::id_index::IdIndex;
+use perfdb_trace::packed::Span;
 
 /// Number of a stack in a [`Stacks`] table.
 pub(crate) type StackId = u32;
@@ -158,9 +159,10 @@ impl From<&Frame> for Around {
     }
 }
 
-impl From<&LoneFrame> for Around {
-    fn from(frame: &LoneFrame) -> Around {
-        Around { thread: frame.thread, start: frame.start, duration: frame.duration.into(), id: frame.id }
+impl From<Span> for Around {
+    fn from(span: Span) -> Around {
+        let Span { start, duration, id, thread, .. } = span;
+        Around { thread, start, duration, id }
     }
 }
 

@@ -279,8 +279,11 @@ impl<'a> Loading<'a> {
     }
 
     fn into_trace(self, contexts: Contexts) -> Trace {
-        let Loading { path, options, members, report, platform, kernels, names, order, overlaps, corrections, .. } =
+        let Loading { path, options, members, report, platform, columns, kernels, names, order, overlaps, corrections } =
             self;
+        // Launches are as many as kernels, and not needed any more.
+        let kept = |columns: Columns| (columns.has_frames, columns.skipped_kernels, columns.ids, columns.notes);
+        let (has_frames, skipped_kernels, ids, notes) = kept(columns);
         let Contexts {
             bounds,
             host,
@@ -295,7 +298,6 @@ impl<'a> Loading<'a> {
             notes: more,
             legacy,
         } = contexts;
-        let Columns { has_frames, skipped_kernels, ids, notes, .. } = self.columns;
         Trace {
             path,
             rules: options.rules,

@@ -12,11 +12,12 @@ use std::time::Instant;
 use perfdb_doctor::{Collector, Report, Taken};
 use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
+use perfdb_trace::packed::Span;
 use perfdb_trace::profile;
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
-use crate::columns::{Annotation, Columns, Frame, Kernel, Launch, LaunchSize, LoneFrame};
+use crate::columns::{Annotation, Columns, Frame, Kernel, Launch, LaunchSize};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
@@ -87,7 +88,7 @@ impl Default for Check {
 }
 
 /// The events of a piece of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Piece {
     columns: Columns,
     doctor: Collector,
@@ -95,10 +96,24 @@ struct Piece {
     has_formula: Vec<Option<bool>>,
 }
 
+/// Rows of each kind that a piece has room for from the start: lists that grow are copied.
+const ROOM: usize = 1024;
+
+impl Default for Piece {
+    fn default() -> Piece {
+        let mut columns = Columns::default();
+        columns.kernels.reserve_exact(ROOM);
+        columns.launches.reserve_exact(ROOM);
+        columns.operators.reserve_exact(ROOM);
+        columns.lone_frames.reserve_exact(ROOM);
+        Piece { columns, doctor: Collector::default(), numbers: Numbers::default(), has_formula: Vec::new() }
+    }
+}
+
 /// Reads a trace file, or under the present rules a profile of another form.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
     if wanted.findings
-        && let Some(profile) = profile::open(path)?
+        && let Some(profile) = profile::open(path, wanted.threads)?
     {
         return Ok(Contents::of_profile(path, profile, wanted.every_annotation));
     }
@@ -367,10 +382,9 @@ impl Columns {
         let Some(start) = taken.start() else { return };
         let event = taken.event;
         if wanted.lone_frames {
-            let duration = taken.duration().unwrap_or(0).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-            let frame = LoneFrame {
+            let frame = Span {
                 start,
-                duration,
+                duration: taken.duration().unwrap_or(0),
                 id: self.ids.value(event.arg(PYTHON_ID)),
                 name: taken.name(|event| name(&mut self.names, event)),
                 thread: self.thread(&mut taken),

@@ -1,8 +1,8 @@
-//! Kernels and launches of a trace in few bytes each: traces have millions of both, and all of them are held at one time.
+//! Kernels, launches and operators of a trace in few bytes each: traces have millions of them, and all are held at one time.
 
-use perfdb_trace::packed::{Ids, Times};
+use perfdb_trace::packed::{Ids, Span, Spans, Times};
 
-use crate::columns::{Kernel, Launch};
+use crate::columns::{HostOperator, Kernel, Launch};
 use crate::id::Id;
 use crate::names::NameId;
 
@@ -22,7 +22,7 @@ impl Externals {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn at(&self, row: usize, ids: &Ids) -> Id {
         if self.0.is_empty() { Id::MISSING } else { ids.id(self.0[row]) }
     }
@@ -97,13 +97,13 @@ impl KernelRows {
     }
 
     /// The kernel of a number that there is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at(&self, at: usize) -> Kernel {
         self.kernel(at, &self.rows[at])
     }
 
     /// The kernel of a number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, at: usize) -> Option<Kernel> {
         self.rows.get(at).map(|row| self.kernel(at, row))
     }
@@ -147,7 +147,7 @@ impl KernelRows {
         self.ids.rename(rename);
     }
 
-    #[inline]
+    #[inline(always)]
     fn kernel(&self, at: usize, row: &KernelRow) -> Kernel {
         let index = if self.indexes.is_empty() { at as u32 } else { self.indexes[at] };
         Kernel {
@@ -174,78 +174,126 @@ impl FromIterator<Kernel> for KernelRows {
 /// Launches, by number.
 #[derive(Debug, Default)]
 pub(crate) struct LaunchRows {
-    rows: Vec<LaunchRow>,
-    times: Times,
-    ids: Ids,
+    spans: Spans,
     externals: Externals,
-}
-
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(4))]
-struct LaunchRow {
-    start: i64,
-    duration: i64,
-    correlation: u32,
-    name: NameId,
-    thread: u32,
+    external_ids: Ids,
 }
 
 impl LaunchRows {
     /// Makes room for as many more.
     pub(crate) fn reserve_exact(&mut self, count: usize) {
-        self.rows.reserve_exact(count);
+        self.spans.reserve_exact(count);
     }
 
     /// Puts a launch behind the others.
     #[inline]
     pub(crate) fn push(&mut self, launch: Launch) {
-        self.externals.push(self.rows.len(), launch.external, &mut self.ids);
-        self.rows.push(LaunchRow {
-            start: self.times.pack_start(launch.start),
-            duration: self.times.pack_duration(launch.duration),
-            correlation: self.ids.pack(launch.correlation),
-            name: launch.name,
-            thread: launch.thread,
-        });
+        let Launch { start, duration, correlation, external, name, thread } = launch;
+        self.externals.push(self.spans.len(), external, &mut self.external_ids);
+        self.spans.push(Span { start, duration, id: correlation, name, thread });
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        self.spans.len()
     }
 
     /// The launch of a number that there is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at(&self, at: usize) -> Launch {
-        self.launch(at, &self.rows[at])
+        self.launch(at, self.spans.at(at))
     }
 
     /// The last one.
     #[inline]
     pub(crate) fn last(&self) -> Option<Launch> {
-        self.rows.last().map(|row| self.launch(self.rows.len() - 1, row))
+        self.len().checked_sub(1).map(|last| self.at(last))
     }
 
     /// All of them, by number.
     #[inline]
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Launch> + Clone + '_ {
-        self.rows.iter().enumerate().map(|(at, row)| self.launch(at, row))
+        self.spans.iter().enumerate().map(|(at, span)| self.launch(at, span))
+    }
+
+    /// Replaces ids of a table, one for one.
+    pub(crate) fn rename_ids(&mut self, mut rename: impl FnMut(Id) -> Id) {
+        self.spans.rename_ids(&mut rename);
+        self.external_ids.rename(rename);
+    }
+
+    #[inline(always)]
+    fn launch(&self, at: usize, span: Span) -> Launch {
+        let Span { start, duration, id, name, thread } = span;
+        Launch { start, duration, correlation: id, external: self.externals.at(at, &self.external_ids), name, thread }
+    }
+}
+
+/// Operators of the host, by number.
+#[derive(Debug, Default)]
+pub(crate) struct OperatorRows {
+    spans: Spans,
+    arguments: Vec<Arguments>,
+}
+
+/// Numbers of the texts of an operator's dims and types.
+#[derive(Debug, Clone, Copy)]
+struct Arguments {
+    dims: NameId,
+    types: NameId,
+}
+
+impl OperatorRows {
+    /// Makes room for as many more.
+    pub(crate) fn reserve_exact(&mut self, count: usize) {
+        self.spans.reserve_exact(count);
+        self.arguments.reserve_exact(count);
+    }
+
+    /// Puts an operator behind the others.
+    #[inline]
+    pub(crate) fn push(&mut self, operator: HostOperator) {
+        let HostOperator { external, name, thread, start, duration, dims, types } = operator;
+        self.spans.push(Span { start, duration, id: external, name, thread });
+        self.arguments.push(Arguments { dims, types });
+    }
+
+    /// Puts the operators of a piece that follows behind these, with other numbers of its names, threads and texts.
+    pub(crate) fn append(
+        &mut self,
+        piece: &OperatorRows,
+        name: impl Fn(NameId) -> NameId,
+        thread: impl Fn(u32) -> u32,
+        text: impl Fn(NameId) -> NameId,
+    ) {
+        self.spans.append(&piece.spans, name, thread);
+        let renamed = |of: &Arguments| Arguments { dims: text(of.dims), types: text(of.types) };
+        self.arguments.extend(piece.arguments.iter().map(renamed));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The operator of a number that there is.
+    #[inline(always)]
+    pub(crate) fn at(&self, at: usize) -> HostOperator {
+        let (Span { start, duration, id, name, thread }, Arguments { dims, types }) =
+            (self.spans.at(at), self.arguments[at]);
+        HostOperator { external: id, name, thread, start, duration, dims, types }
+    }
+
+    /// Where and when they were, with their external ids.
+    pub(crate) fn spans(&self) -> &Spans {
+        &self.spans
     }
 
     /// Replaces ids of a table, one for one.
     pub(crate) fn rename_ids(&mut self, rename: impl FnMut(Id) -> Id) {
-        self.ids.rename(rename);
-    }
-
-    #[inline]
-    fn launch(&self, at: usize, row: &LaunchRow) -> Launch {
-        Launch {
-            start: self.times.start(row.start),
-            duration: self.times.duration(row.duration),
-            correlation: self.ids.id(row.correlation),
-            external: self.externals.at(at, &self.ids),
-            name: row.name,
-            thread: row.thread,
-        }
+        self.spans.rename_ids(rename);
     }
 }
 

@@ -7,12 +7,13 @@ use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::coverage::PAUSE;
 use perfdb_trace::id::Id;
 use perfdb_trace::names::{NO_NAME, NameId};
+use perfdb_trace::packed::Span;
 use perfdb_trace::profile::Profile;
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
 use super::category::{Category, category};
-use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
+use super::columns::{Columns, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
 use super::{Prepared, Replays, both, check_replays, check_rows};
 use crate::certificate::Certificate;
@@ -296,7 +297,7 @@ impl Columns {
         let taken = Taken { correlation: Some(correlation), ..Taken::default() };
         let Some(start) = start else { return taken };
         let (name, thread) = (self.name(event), self.thread(event));
-        self.calls.push(Call { start, duration: duration.or_zero(), correlation, name, thread });
+        self.calls.push(Span { start, duration: duration.or_zero().into(), id: correlation, name, thread });
         Taken { name: Some(name), thread: Some(thread), ..taken }
     }
 
@@ -304,9 +305,9 @@ impl Columns {
         let external = self.external(event);
         let taken = Taken { external: Some(external), ..Taken::default() };
         let (true, Some(start)) = (external.is_there(), start) else { return taken };
-        let (name, thread, duration) = (self.name(event), self.thread(event), duration.or_zero());
-        self.operators.push(Operator { start, duration, external, name, thread });
-        let end = start + Picoseconds::from(duration);
+        let (name, thread, duration) = (self.name(event), self.thread(event), duration.or_zero().into());
+        self.operators.push(Span { start, duration, id: external, name, thread });
+        let end = start + duration;
         if end - start >= PAUSE {
             self.long_operators.push(Step { start, end, name, thread });
         }

@@ -6,6 +6,7 @@ use perfdb_trace::coverage::{Coverage, PAUSE};
 use perfdb_trace::id::{Id, IdTable};
 use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::numbering::Numbering;
+use perfdb_trace::packed::{Span, Spans};
 use perfdb_trace::time::Picoseconds;
 
 use super::category::Category;
@@ -45,40 +46,6 @@ impl Row {
     }
 }
 
-/// A call of the runtime or driver.
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(8))]
-pub(crate) struct Call {
-    pub(crate) start: Picoseconds,
-    pub(crate) duration: i64,
-    pub(crate) correlation: Id,
-    pub(crate) name: NameId,
-    pub(crate) thread: u32,
-}
-
-impl Call {
-    pub(crate) fn end(&self) -> Picoseconds {
-        self.start + Picoseconds::from(self.duration)
-    }
-}
-
-/// An operator on the host.
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(8))]
-pub(crate) struct Operator {
-    pub(crate) start: Picoseconds,
-    pub(crate) duration: i64,
-    pub(crate) external: Id,
-    pub(crate) name: NameId,
-    pub(crate) thread: u32,
-}
-
-impl Operator {
-    pub(crate) fn end(&self) -> Picoseconds {
-        self.start + Picoseconds::from(self.duration)
-    }
-}
-
 /// An annotated step, or a Python frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
@@ -108,8 +75,10 @@ pub(crate) struct Columns {
     /// Rows and calls of a profile, in front of the others.
     pub(super) given: Option<Box<Given>>,
     pub(super) rows: Vec<Row>,
-    pub(super) calls: Vec<Call>,
-    pub(crate) operators: Vec<Operator>,
+    /// Calls of the runtime or driver, by their correlation.
+    pub(super) calls: Spans,
+    /// Operators on the host, by their external id.
+    pub(crate) operators: Spans,
     pub(crate) steps: Vec<Step>,
     /// `In msg nelems` of rows that have it.
     pub(crate) elements: Vec<(u32, Id)>,
@@ -144,7 +113,7 @@ impl Columns {
     }
 
     /// The kernel, copy or fill of a number that there is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row(&self, at: usize) -> Row {
         match &self.given {
             None => self.rows[at],
@@ -163,16 +132,16 @@ impl Columns {
     }
 
     /// The call of a number that there is.
-    #[inline]
-    pub(crate) fn call(&self, at: usize) -> Call {
+    #[inline(always)]
+    pub(crate) fn call(&self, at: usize) -> Span {
         match &self.given {
-            None => self.calls[at],
-            Some(given) => given.call(at).unwrap_or_else(|| self.calls[at - given.call_count()]),
+            None => self.calls.at(at),
+            Some(given) => given.call(at).unwrap_or_else(|| self.calls.at(at - given.call_count())),
         }
     }
 
     /// All calls.
-    pub(crate) fn calls(&self) -> impl ExactSizeIterator<Item = Call> + Clone + '_ {
+    pub(crate) fn calls(&self) -> impl ExactSizeIterator<Item = Span> + Clone + '_ {
         (0..self.call_count()).map(|at| self.call(at))
     }
 
@@ -222,16 +191,8 @@ impl Columns {
             stream: stream(row.stream),
             ..*row
         }));
-        self.calls.extend(piece.calls.iter().map(|call| Call {
-            name: name(call.name),
-            thread: thread(call.thread),
-            ..*call
-        }));
-        self.operators.extend(piece.operators.iter().map(|operator| Operator {
-            name: name(operator.name),
-            thread: thread(operator.thread),
-            ..*operator
-        }));
+        self.calls.append(&piece.calls, name, thread);
+        self.operators.append(&piece.operators, name, thread);
         let adopted = |step: &Step| Step { name: name(step.name), thread: thread(step.thread), ..*step };
         self.steps.extend(piece.steps.iter().map(adopted));
         self.long_frames.extend(piece.long_frames.iter().map(adopted));
@@ -264,12 +225,8 @@ impl Columns {
             row.correlation = adopt(row.correlation);
             row.external = adopt(row.external);
         }
-        for call in &mut self.calls {
-            call.correlation = adopt(call.correlation);
-        }
-        for operator in &mut self.operators {
-            operator.external = adopt(operator.external);
-        }
+        self.calls.rename_ids(&mut adopt);
+        self.operators.rename_ids(&mut adopt);
         for correlation in &mut self.skipped_correlations {
             *correlation = adopt(*correlation);
         }

@@ -3,11 +3,12 @@
 use perfdb_trace::id::Id;
 use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::names::NameId;
+use perfdb_trace::packed::Span;
 use perfdb_trace::profile::CallName;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
 use super::both;
-use super::columns::{Call, Columns, Row, RowKind};
+use super::columns::{Columns, Row, RowKind};
 use super::device::DeviceMembers;
 
 /// No launch.
@@ -111,7 +112,7 @@ impl Prepared {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row(&self, at: u32) -> Row {
         self.columns.row(at as usize)
     }
@@ -144,8 +145,8 @@ impl Prepared {
     }
 
     /// The launch of a row.
-    #[inline]
-    pub(crate) fn launch(&self, at: u32) -> Option<Call> {
+    #[inline(always)]
+    pub(crate) fn launch(&self, at: u32) -> Option<Span> {
         Some(self.columns.call(self.launch_index(at)? as usize))
     }
 
@@ -189,7 +190,7 @@ impl Prepared {
 
 /// The first call with each correlation, and that of each row. Neighbours share it often.
 fn launches(columns: &Columns) -> (IdIndex, Vec<u32>) {
-    let calls = IdIndex::first(columns.calls().map(|call| call.correlation).zip(0..));
+    let calls = IdIndex::first(columns.calls().map(|call| call.id).zip(0..));
     let mut last = (Id::MISSING, NONE);
     let launch = |row: Row| {
         if row.correlation != last.0 {
@@ -228,7 +229,8 @@ fn by_start(rows: &Columns) -> Option<Vec<u32>> {
         return None;
     }
     let mut order: Vec<u32> = (0..rows.row_count() as u32).collect();
-    order.sort_unstable_by_key(|at| (rows.row(*at as usize).start, *at));
+    // Mostly it is a few runs that are in order, such as kernels and copies of a profile: these are merged.
+    order.sort_by_key(|at| rows.row(*at as usize).start);
     Some(order)
 }
 

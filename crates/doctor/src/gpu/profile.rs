@@ -1,13 +1,14 @@
 //! Profiles of other forms than Kineto's JSON, checked by the rules for GPU traces.
 
 use perfdb_trace::id::Id;
+use perfdb_trace::packed::Span;
 use perfdb_trace::profile::{Kernels, Kind, Launches, Mark, Profile};
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
 use super::Collector;
 use super::category::Category;
 use super::collect::STEPS;
-use super::columns::{Call, Columns, Row, RowKind, Step};
+use super::columns::{Columns, Row, RowKind, Step};
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, share};
 use crate::report::{Report, Selection};
@@ -59,9 +60,10 @@ impl Given {
     }
 
     /// A kernel as the rules see it. Its launch has a negative number: positive ones are those of a profiler, in the order of calls.
+    #[inline(always)]
     pub(super) fn row(&self, at: usize) -> Option<Row> {
         let kernel = self.kernels.get(at)?;
-        let (device, stream) = *self.places.get(self.kernels.place(at)? as usize)?;
+        let (device, stream) = *self.places.get(self.kernels.key(at)? as usize)?;
         Some(Row {
             start: kernel.start,
             duration: length(kernel.duration),
@@ -75,18 +77,20 @@ impl Given {
     }
 
     /// A call as the rules see it.
-    pub(super) fn call(&self, at: usize) -> Option<Call> {
+    #[inline(always)]
+    pub(super) fn call(&self, at: usize) -> Option<Span> {
         let call = self.calls.get(at)?;
-        Some(Call {
+        Some(Span {
             start: call.start,
-            duration: length(call.duration),
-            correlation: Id::negative(at as u32),
+            duration: call.duration,
+            id: Id::negative(at as u32),
             name: call.name,
-            thread: *self.threads.get(self.calls.thread(at)? as usize)?,
+            thread: *self.threads.get(self.calls.key(at)? as usize)?,
         })
     }
 
     /// Of what has no launch, the launch was lost.
+    #[inline(always)]
     fn correlation(&self, launch: Option<u32>, row: usize) -> Id {
         Id::negative(launch.unwrap_or((self.calls.len() + row) as u32))
     }
@@ -141,12 +145,12 @@ impl Columns {
         for kernel in profile.kernels.iter() {
             self.saw(Category::Kernel, kernel.start, kernel.start + Picoseconds::from(length(kernel.duration)));
         }
-        let threads = profile.launches.threads().iter().map(|(process, thread)| {
+        let threads = profile.launches.keys().iter().map(|(process, thread)| {
             let key = (self.ids.integer(*process), self.ids.integer(*thread));
             self.threads.number(key)
         });
         let threads = threads.collect();
-        let places = profile.kernels.places().map(|place| self.place(place)).collect();
+        let places = profile.kernels.keys().iter().map(|(device, stream, _)| self.place((*device, *stream))).collect();
         let given = Given {
             kernels: std::mem::take(&mut profile.kernels),
             calls: std::mem::take(&mut profile.launches),

@@ -50,13 +50,13 @@ pub fn form(path: &Path) -> Result<Option<Form>, Error> {
     }
 }
 
-/// Reads a profile of another form than Kineto's JSON; nothing where the file is none.
+/// Reads a profile of another form than Kineto's JSON, a database with that many threads; nothing where the file is none.
 ///
 /// # Errors
 /// When the file cannot be read, is a database or a table that holds no profile, or has a form that must be exported first.
-pub fn open(path: &Path) -> Result<Option<Profile>, Error> {
+pub fn open(path: &Path, threads: usize) -> Result<Option<Profile>, Error> {
     let profile = match form(path)? {
-        Some(Form::Database) => database(&Database::open(path)?).map(Some),
+        Some(Form::Database) => database(&Database::open(path, threads)?).map(Some),
         Some(Form::AscendTable) => ascend_table::read(Source::open_regular(path)?).map(Some),
         Some(Form::AscendTimeline) => open_ascend_timeline(path),
         None => Ok(None),

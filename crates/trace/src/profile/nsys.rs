@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::calls::Matter;
 use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Mark, Operator, Profile};
 use super::rows::Kernels;
-use super::sqlite::{Database, Fields};
+use super::sqlite::{Database, Integers};
 use crate::Error;
 use crate::names::{NO_NAME, NameId};
 use crate::time::Picoseconds;
@@ -208,32 +208,42 @@ impl Reader<'_> {
         let mut matter = Matter::default();
         for table in CALLS {
             let (profile, calls, texts) = (&mut self.profile, &mut self.calls, &self.texts);
-            self.database.each(table, &["start", "end", "globalTid", "correlationId", "nameId"], |row| {
-                let (Some((start, duration)), Some(correlation)) = (row.span(0, 1), row.integer(3)) else { return };
-                let thread = row.integer(2).unwrap_or(0);
-                let process = process(thread);
-                let places =
-                    [Some(calls.place(Some(process), correlation)), without.then(|| calls.place(None, correlation))];
-                let mut is_open = |wanted: u32| places.into_iter().flatten().any(|place| *calls.known(place) == wanted);
-                let (is_new, is_wanted) = (is_open(NOTHING), is_open(WANTED));
-                if !is_new && !is_wanted {
-                    return;
-                }
-                let name = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
-                let launch = Launch { start, duration, process, thread, name, operator: None };
-                let number =
-                    if is_wanted || matter.has(name, &profile.names) { profile.launches.len() as u32 } else { IDLE };
-                for place in places.into_iter().flatten() {
-                    let known = calls.known(place);
-                    if matches!(*known, NOTHING | WANTED) {
-                        *known = number;
+            self.database.each_of_integers(
+                table,
+                &["start", "end", "globalTid", "correlationId", "nameId"],
+                |row| {
+                    let (Some((start, duration)), Some(correlation)) = (row.span(0, 1), row.integer(3)) else { return };
+                    let thread = row.integer(2).unwrap_or(0);
+                    let process = process(thread);
+                    let places = [
+                        Some(calls.place(Some(process), correlation)),
+                        without.then(|| calls.place(None, correlation)),
+                    ];
+                    let mut is_open =
+                        |wanted: u32| places.into_iter().flatten().any(|place| *calls.known(place) == wanted);
+                    let (is_new, is_wanted) = (is_open(NOTHING), is_open(WANTED));
+                    if !is_new && !is_wanted {
+                        return;
                     }
-                }
-                match number {
-                    IDLE => profile.idle.add(&launch),
-                    _ => profile.launches.push(launch),
-                }
-            })?;
+                    let name = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
+                    let launch = Launch { start, duration, process, thread, name, operator: None };
+                    let number = if is_wanted || matter.has(name, &profile.names) {
+                        profile.launches.len() as u32
+                    } else {
+                        IDLE
+                    };
+                    for place in places.into_iter().flatten() {
+                        let known = calls.known(place);
+                        if matches!(*known, NOTHING | WANTED) {
+                            *known = number;
+                        }
+                    }
+                    match number {
+                        IDLE => profile.idle.add(&launch),
+                        _ => profile.launches.push(launch),
+                    }
+                },
+            )?;
         }
         Ok(())
     }
@@ -256,7 +266,7 @@ impl Reader<'_> {
             (!profile.names.get(name).is_empty()).then_some(name)
         };
         let columns: Vec<&str> = COMMON.into_iter().chain(["demangledName", "shortName"]).collect();
-        database.each(KERNELS, &columns, |row| {
+        database.each_of_integers(KERNELS, &columns, |row| {
             let Some(common) = Common::of(&row, gpus) else {
                 skipped += 1;
                 return;
@@ -277,14 +287,14 @@ impl Reader<'_> {
         let mut recorded = rustc_hash::FxHashSet::default();
         if database.has(GRAPHS, "start") && database.has(KERNELS, "graphNodeId") {
             let with_process = database.has(KERNELS, "globalPid");
-            database.each(KERNELS, &["graphNodeId", "globalPid", "correlationId"], |row| {
+            database.each_of_integers(KERNELS, &["graphNodeId", "globalPid", "correlationId"], |row| {
                 if let (Some(_), Some(correlation)) = (row.integer(0), row.integer(2)) {
                     recorded.insert((row.integer(1).map(process).filter(|_| with_process), correlation));
                 }
             })?;
         }
         let columns: Vec<&str> = COMMON.into_iter().chain(["graphId"]).collect();
-        database.each(GRAPHS, &columns, |row| {
+        database.each_of_integers(GRAPHS, &columns, |row| {
             let common = Common::of(&row, &self.gpus).filter(|common| common.start != 0 || common.duration != 0);
             let Some(common) = common else {
                 skipped += 1;
@@ -309,7 +319,7 @@ impl Reader<'_> {
         for (table, is_set) in [(COPIES, false), (SETS, true)] {
             let (database, mut rows, mut skipped) = (self.database, Vec::new(), 0);
             let columns: Vec<&str> = COMMON.into_iter().chain(["bytes", "copyKind"]).collect();
-            database.each(table, &columns, |row| match Common::of(&row, &self.gpus) {
+            database.each_of_integers(table, &columns, |row| match Common::of(&row, &self.gpus) {
                 Some(common) => rows.push((common, row.integer(6), row.integer(7))),
                 None => skipped += 1,
             })?;
@@ -381,7 +391,7 @@ impl Reader<'_> {
 }
 
 impl Common {
-    fn of(row: &Fields<'_>, gpus: &FxHashMap<(i64, i64), i64>) -> Option<Common> {
+    fn of(row: &Integers<'_>, gpus: &FxHashMap<(i64, i64), i64>) -> Option<Common> {
         let (start, duration) = row.span(0, 1)?;
         let global = row.integer(5);
         let device = row.integer(2).unwrap_or(0);

@@ -1,5 +1,7 @@
 //! Kernels and launches of a profile in few bytes each: a database of 1 GB has millions of them.
 
+use std::hash::Hash;
+
 use super::model::{Kernel, Launch, Mark};
 use crate::names::NameId;
 use crate::numbering::Numbering;
@@ -49,197 +51,165 @@ fn cut(duration: Picoseconds) -> i64 {
     duration.try_into().unwrap_or(i64::MAX)
 }
 
+/// An event as it is kept.
 #[derive(Debug, Clone, Copy)]
 #[repr(Rust, packed(4))]
-struct KernelRow {
+struct Row {
     start: i64,
     duration: i64,
     name: NameId,
-    place: u32,
-    launch: u32,
+    /// Number of its key.
+    key: u32,
+    link: u32,
 }
 
-/// Device and stream of a kernel, and what the profile says of it beside its name: few differ.
-type Place = (i64, i64, Mark);
+/// What events consist of.
+pub struct Parts<K> {
+    start: Picoseconds,
+    duration: Picoseconds,
+    name: NameId,
+    /// What few events differ in.
+    key: K,
+    /// The number of the event that caused it.
+    link: Option<u32>,
+}
 
-/// Kernels, in file order.
+/// An event that is kept as a row.
+pub trait Event {
+    /// What few events differ in.
+    type Key: Copy + Eq + Hash;
+    /// What it consists of.
+    fn into_parts(self) -> Parts<Self::Key>;
+    /// The event that consists of these.
+    fn of_parts(parts: Parts<Self::Key>) -> Self;
+}
+
+impl Event for Kernel {
+    type Key = (i64, i64, Mark);
+
+    #[inline]
+    fn into_parts(self) -> Parts<Self::Key> {
+        let Kernel { start, duration, name, device, stream, launch, mark } = self;
+        Parts { start, duration, name, key: (device, stream, mark), link: launch }
+    }
+
+    #[inline]
+    fn of_parts(parts: Parts<Self::Key>) -> Kernel {
+        let Parts { start, duration, name, key: (device, stream, mark), link } = parts;
+        Kernel { start, duration, name, device, stream, launch: link, mark }
+    }
+}
+
+impl Event for Launch {
+    type Key = (i64, i64);
+
+    #[inline]
+    fn into_parts(self) -> Parts<Self::Key> {
+        let Launch { start, duration, process, thread, name, operator } = self;
+        Parts { start, duration, name, key: (process, thread), link: operator }
+    }
+
+    #[inline]
+    fn of_parts(parts: Parts<Self::Key>) -> Launch {
+        let Parts { start, duration, name, key: (process, thread), link } = parts;
+        Launch { start, duration, process, thread, name, operator: link }
+    }
+}
+
+/// Events of one kind, in file order.
 #[derive(Debug)]
-pub struct Kernels {
-    rows: Blocks<KernelRow>,
+pub struct Rows<E: Event> {
+    rows: Blocks<Row>,
     times: Times,
-    places: Numbering<Place>,
+    keys: Numbering<E::Key>,
 }
 
-impl Default for Kernels {
-    fn default() -> Kernels {
-        Kernels { rows: Blocks(Vec::new()), times: Times::default(), places: Numbering::default() }
+/// Kernels; their keys are device, stream and what the profile says of them beside their name.
+pub type Kernels = Rows<Kernel>;
+
+/// Calls that put work on a device; their keys are process and thread.
+pub type Launches = Rows<Launch>;
+
+impl<E: Event> Default for Rows<E> {
+    fn default() -> Self {
+        Rows { rows: Blocks(Vec::new()), times: Times::default(), keys: Numbering::default() }
+    }
+}
+
+impl<E: Event> Rows<E> {
+    /// Puts an event behind the others.
+    #[inline]
+    pub fn push(&mut self, event: E) {
+        let Parts { start, duration, name, key, link } = event.into_parts();
+        self.rows.push(Row {
+            start: self.times.pack_start(start),
+            duration: cut(duration),
+            name,
+            key: self.keys.number(key),
+            link: link.unwrap_or(NONE),
+        });
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The event of a number. Whoever asks takes what is needed of it.
+    #[inline(always)]
+    pub fn get(&self, at: usize) -> Option<E> {
+        self.rows.get(at).map(|row| row.event(&self.times, self.keys.keys()))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = E> + Clone + '_ {
+        let (times, keys) = (&self.times, self.keys.keys());
+        self.rows.0.iter().flatten().map(move |row| row.event(times, keys))
+    }
+
+    /// The keys, by number.
+    pub fn keys(&self) -> &[E::Key] {
+        self.keys.keys()
+    }
+
+    /// The number of the key of an event.
+    #[inline]
+    pub fn key(&self, at: usize) -> Option<u32> {
+        self.rows.get(at).map(|row| row.key)
+    }
+
+    /// All of them, given back to the system while they are gone through.
+    pub fn into_rows(self) -> impl Iterator<Item = E> {
+        let Rows { rows, times, keys } = self;
+        rows.0.into_iter().flatten().map(move |row| row.event(&times, keys.keys()))
     }
 }
 
 impl Kernels {
-    /// Puts a kernel behind the others.
-    pub fn push(&mut self, kernel: Kernel) {
-        self.rows.push(KernelRow {
-            start: self.times.pack_start(kernel.start),
-            duration: cut(kernel.duration),
-            name: kernel.name,
-            place: self.places.number((kernel.device, kernel.stream, kernel.mark)),
-            launch: kernel.launch.unwrap_or(NONE),
-        });
-    }
-
-    /// How many there are.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The kernel of a number.
-    #[inline]
-    pub fn get(&self, at: usize) -> Option<Kernel> {
-        self.rows.get(at).map(|row| row.kernel(&self.times, &self.places))
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = Kernel> + Clone + '_ {
-        self.rows.0.iter().flatten().map(|row| row.kernel(&self.times, &self.places))
-    }
-
-    /// Device and stream of kernels, by number of their place.
-    pub fn places(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
-        self.places.keys().iter().map(|(device, stream, _)| (*device, *stream))
-    }
-
-    /// The number of the place of a kernel.
-    #[inline]
-    pub fn place(&self, at: usize) -> Option<u32> {
-        self.rows.get(at).map(|row| row.place)
-    }
-
     /// Puts other launches in place of those that kernels have.
     pub(super) fn relaunch(&mut self, launch: impl Fn(u32) -> Option<u32>) {
-        for row in self.rows.iter_mut().filter(|row| row.launch != NONE) {
-            row.launch = launch(row.launch).unwrap_or(NONE);
+        for row in self.rows.iter_mut().filter(|row| row.link != NONE) {
+            row.link = launch(row.link).unwrap_or(NONE);
         }
-    }
-
-    /// All of them, given back to the system while they are gone through.
-    pub fn into_rows(self) -> impl Iterator<Item = Kernel> {
-        let Kernels { rows, times, places } = self;
-        rows.0.into_iter().flatten().map(move |row| row.kernel(&times, &places))
     }
 }
 
-impl KernelRow {
-    #[inline]
-    fn kernel(&self, times: &Times, places: &Numbering<Place>) -> Kernel {
-        let (device, stream, mark) = places.keys()[self.place as usize];
-        Kernel {
+impl Row {
+    #[inline(always)]
+    fn event<E: Event>(&self, times: &Times, keys: &[E::Key]) -> E {
+        E::of_parts(Parts {
             start: times.start(self.start),
             duration: self.duration.into(),
             name: self.name,
-            device,
-            stream,
-            launch: (self.launch != NONE).then_some(self.launch),
-            mark,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(4))]
-struct LaunchRow {
-    start: i64,
-    duration: i64,
-    /// Number of its process and thread.
-    thread: u32,
-    name: NameId,
-    operator: u32,
-}
-
-/// Calls that put work on a device.
-#[derive(Debug)]
-pub struct Launches {
-    rows: Blocks<LaunchRow>,
-    times: Times,
-    threads: Numbering<(i64, i64)>,
-}
-
-impl Default for Launches {
-    fn default() -> Launches {
-        Launches { rows: Blocks(Vec::new()), times: Times::default(), threads: Numbering::default() }
-    }
-}
-
-impl Launches {
-    /// Puts a call behind the others.
-    pub fn push(&mut self, launch: Launch) {
-        self.rows.push(LaunchRow {
-            start: self.times.pack_start(launch.start),
-            duration: cut(launch.duration),
-            thread: self.threads.number((launch.process, launch.thread)),
-            name: launch.name,
-            operator: launch.operator.unwrap_or(NONE),
-        });
-    }
-
-    /// How many there are.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The call of a number.
-    #[inline]
-    pub fn get(&self, at: usize) -> Option<Launch> {
-        self.rows.get(at).map(|row| row.launch(&self.times, &self.threads))
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = Launch> + Clone + '_ {
-        self.rows.0.iter().flatten().map(|row| row.launch(&self.times, &self.threads))
-    }
-
-    /// Process and thread of calls, by number of their thread.
-    pub fn threads(&self) -> &[(i64, i64)] {
-        self.threads.keys()
-    }
-
-    /// The number of the thread of a call.
-    #[inline]
-    pub fn thread(&self, at: usize) -> Option<u32> {
-        self.rows.get(at).map(|row| row.thread)
-    }
-
-    /// All of them, given back to the system while they are gone through.
-    pub fn into_rows(self) -> impl Iterator<Item = Launch> {
-        let Launches { rows, times, threads } = self;
-        rows.0.into_iter().flatten().map(move |row| row.launch(&times, &threads))
-    }
-}
-
-impl LaunchRow {
-    #[inline]
-    fn launch(&self, times: &Times, threads: &Numbering<(i64, i64)>) -> Launch {
-        let (process, thread) = threads.keys()[self.thread as usize];
-        Launch {
-            start: times.start(self.start),
-            duration: self.duration.into(),
-            process,
-            thread,
-            name: self.name,
-            operator: (self.operator != NONE).then_some(self.operator),
-        }
+            key: keys[self.key as usize],
+            link: (self.link != NONE).then_some(self.link),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::{Mark, Profile, open};
+use super::{Kernel, Launch, Mark, Profile, open};
 use crate::Error;
 
 /// Two processes whose kernels share their correlation ids.
@@ -37,7 +37,7 @@ fn written(folder: &Path, statements: &str) -> PathBuf {
 
 fn profile(statements: &str) -> Profile {
     let folder = tempfile::tempdir().expect("folder");
-    open(&written(folder.path(), statements)).expect("reads").expect("a profile")
+    open(&written(folder.path(), statements), 2).expect("reads").expect("a profile")
 }
 
 #[test]
@@ -56,13 +56,36 @@ fn sums_by_kernel_name_are_those_of_sql() {
         .expect("rows")
         .collect::<Result<_, _>>()
         .expect("sums");
-    let profile = open(&path).expect("reads").expect("a profile");
+    let profile = open(&path, 2).expect("reads").expect("a profile");
     let mut sums = BTreeMap::new();
     for kernel in profile.kernels.iter().filter(|kernel| kernel.mark != Mark::Graph) {
         *sums.entry(profile.names.get(kernel.name).to_owned()).or_insert(0) += kernel.duration / 1000;
     }
     assert_eq!(sums, wanted);
     assert_eq!(profile.skipped, 2);
+}
+
+#[test]
+fn rows_are_the_same_on_any_number_of_threads() {
+    // Ranges without rows, a last one that is not full, and numbers of rows that have another name.
+    let many = "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 3000)
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (rowid, start, end, deviceId, streamId, correlationId, globalPid, demangledName, shortName)
+        SELECT 20000 + 7 * n + 9000 * (n > 2000), 7000 + 10 * n, 7009 + 10 * n - 20 * (n % 100 = 7), 0, n % 3, 100 + n, 16777216, 1 + n % 2, 1 FROM number;
+        ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN rowid INTEGER;
+        WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 9000)
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 500 + n, 507 + n, 16777217, 10 + n, 1, -n FROM number;";
+    let folder = tempfile::tempdir().expect("folder");
+    let path = written(folder.path(), &format!("{NSYS}{many}"));
+    let read = |threads| {
+        let profile = open(&path, threads).expect("reads").expect("a profile");
+        let rows: (Vec<Kernel>, Vec<Launch>) = (profile.kernels.iter().collect(), profile.launches.iter().collect());
+        (rows, profile.idle.count, profile.skipped)
+    };
+    let one = read(1);
+    assert_eq!((one.0.0.len(), one.0.1.len(), one.1, one.2), (5 + 3000 - 30, 3 + 3000 - 30, 6030, 32));
+    for threads in [2, 3, 9] {
+        assert_eq!(read(threads), one);
+    }
 }
 
 #[test]
@@ -91,7 +114,7 @@ fn a_graph_whose_kernels_are_there_counts_once() {
 #[test]
 fn nothing_appears_beside_the_file() {
     let folder = tempfile::tempdir().expect("folder");
-    open(&written(folder.path(), NSYS)).expect("reads");
+    open(&written(folder.path(), NSYS), 2).expect("reads");
     assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 1);
 }
 
@@ -131,7 +154,7 @@ fn damaged_and_other_files_are_one_line_and_never_a_panic() {
             damaged[at] = (state >> 25) as u8;
         }
         std::fs::write(&path, &damaged).expect("writes");
-        if let Err(error) = open(&path) {
+        if let Err(error) = open(&path, 2) {
             assert!(!error.to_string().contains('\n'), "{error}");
         }
         assert_eq!(std::fs::read(&path).expect("bytes"), damaged);
@@ -139,5 +162,5 @@ fn damaged_and_other_files_are_one_line_and_never_a_panic() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 1);
     std::fs::remove_file(&path).expect("removes");
     let alien = written(folder.path(), "CREATE TABLE other (id INTEGER)");
-    assert!(matches!(open(&alien), Err(Error::Profile { .. })));
+    assert!(matches!(open(&alien, 2), Err(Error::Profile { .. })));
 }

@@ -209,5 +209,7 @@ fn before(bytes: &Positioned, position: u64) -> Gone {
 
 /// Characters of a UTF-8 text; of bytes that are none, those that are not continuations.
 fn characters(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64
+    // In one byte as long as no sum is larger: that is many times as fast.
+    let few = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(byte & 0xc0 != 0x80)).sum::<u8>();
+    bytes.chunks(255).map(|bytes| u64::from(few(bytes))).sum()
 }

@@ -4,12 +4,41 @@
 pub(super) struct Subject<'a> {
     name: &'a str,
     lower: String,
+    pairs: Pairs,
+}
+
+/// A bit for each two bytes that follow each other in a text, folded to 4,096: most terms have two that do not.
+struct Pairs([u64; 64]);
+
+impl Pairs {
+    fn of(text: &str) -> Pairs {
+        let mut pairs = Pairs([0; 64]);
+        for pair in text.as_bytes().windows(2) {
+            let (word, bit) = Pairs::place(pair);
+            pairs.0[word] |= bit;
+        }
+        pairs
+    }
+
+    /// False where the text does not contain `term`.
+    fn may_contain(&self, term: &str) -> bool {
+        term.as_bytes().windows(2).all(|pair| {
+            let (word, bit) = Pairs::place(pair);
+            self.0[word] & bit != 0
+        })
+    }
+
+    fn place(pair: &[u8]) -> (usize, u64) {
+        let place = pair.iter().fold(0, |place, byte| place * 37 + usize::from(*byte));
+        (place / 64 % 64, 1 << (place % 64))
+    }
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(name: &'a str) -> Subject<'a> {
         // Letters beyond ASCII keep their length this way.
-        Subject { name, lower: name.to_ascii_lowercase() }
+        let lower = name.to_ascii_lowercase();
+        Subject { name, pairs: Pairs::of(&lower), lower }
     }
 
     /// Whether any alternative holds.
@@ -28,6 +57,9 @@ impl<'a> Subject<'a> {
         }
         let (before, term) = term.strip_prefix('|').map_or((false, term), |term| (true, term));
         let (behind, term) = term.strip_suffix('|').map_or((false, term), |term| (true, term));
+        if !self.pairs.may_contain(term) {
+            return false;
+        }
         if !before && !behind {
             return self.lower.contains(term);
         }

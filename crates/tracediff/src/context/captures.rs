@@ -269,7 +269,7 @@ impl OfLaunches {
         let at = self.numbers[&launch] as usize;
         let call = self.calls.of(at);
         let shape = call.map_or(NO_CALL, |call| self.calls.shape_of[call as usize]);
-        (self.operators.of_kernels[at].operator, self.row(at).unwrap_or(NO_OPERATOR), shape)
+        (KernelOperator::of(&self.operators.of_kernels, at).operator, self.row(at).unwrap_or(NO_OPERATOR), shape)
     }
 
     /// The dimensions of the tensors of a captured launch as they stand in the file; empty where they do not.
@@ -300,8 +300,9 @@ impl OfLaunches {
         kernels: usize,
     ) {
         let mut stacks: FxHashMap<StackId, StackId> = FxHashMap::default();
+        operators.of_kernels.resize(kernels, KernelOperator::NONE);
         for pair in pairs {
-            let of = self.operators.of_kernels[self.numbers[&pair.launch] as usize];
+            let of = KernelOperator::of(&self.operators.of_kernels, self.numbers[&pair.launch] as usize);
             let stack = *stacks.entry(of.stack).or_insert_with(|| {
                 let mut frames: Vec<NameId> = self.operators.stacks.inwards_out(of.stack).collect();
                 frames.reverse();

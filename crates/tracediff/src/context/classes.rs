@@ -77,7 +77,7 @@ fn find_by_name(
     let mut tables = Tables::default();
     let mut by_name = vec![ByName::NotAsked; names.len()];
     let mut unknown: FxHashMap<NameId, FxHashMap<NameId, u64>> = FxHashMap::default();
-    for (kernel, operator) in kernels.iter().zip(operators) {
+    for (at, kernel) in kernels.iter().enumerate() {
         let known = &mut by_name[kernel.name as usize];
         if matches!(known, ByName::NotAsked) {
             let text = names.get(kernel.name);
@@ -86,6 +86,7 @@ fn find_by_name(
         }
         if matches!(known, ByName::AskHost) {
             let hosts = unknown.entry(kernel.name).or_default();
+            let operator = KernelOperator::of(operators, at);
             if operator.has_host_operator {
                 *hosts.entry(operator.operator).or_default() += 1;
             }
@@ -160,8 +161,8 @@ impl Classes {
         let Some(generic) = self.operations.iter().position(|operation| operation == COMMUNICATION) else {
             return Vec::new();
         };
-        let kind = |(at, operator): (usize, &KernelOperator)| {
-            let group = self.groups[self.of_kernels[at] as usize];
+        let kind = |at: usize| {
+            let (group, operator) = (self.groups[self.of_kernels[at] as usize], KernelOperator::of(operators, at));
             if group.operation as usize != generic {
                 return None;
             }
@@ -173,7 +174,7 @@ impl Classes {
                 || operator.has_host_operator.then(|| collective_by_host(names.get(operator.operator)))?;
             Some((at as u32, of_call.or_else(of_operator)?))
         };
-        operators.iter().enumerate().filter_map(kind).collect()
+        (0..self.of_kernels.len()).filter_map(kind).collect()
     }
 
     fn operation_number(&mut self, name: &str) -> u32 {

@@ -12,6 +12,7 @@ use perfdb_trace::id_index::IdIndex;
 /// What launched the kernels of a trace.
 #[derive(Debug)]
 pub(crate) struct Operators {
+    /// By number of the kernel; empty where no kernel has any.
     pub(crate) of_kernels: Vec<KernelOperator>,
     /// The distinct stacks.
     pub(crate) stacks: Stacks,
@@ -32,6 +33,12 @@ impl KernelOperator {
     /// Neither operator nor stack.
     pub(crate) const NONE: KernelOperator =
         KernelOperator { operator: NO_NAME, stack: NO_STACK, has_host_operator: false };
+
+    /// That of a kernel, among those of all kernels.
+    #[inline]
+    pub(crate) fn of(all: &[KernelOperator], kernel: usize) -> KernelOperator {
+        all.get(kernel).copied().unwrap_or(KernelOperator::NONE)
+    }
 }
 
 /// How the operator that launched a kernel is found.
@@ -58,8 +65,9 @@ pub(crate) fn find(
         Decision::ByExternalId => None,
         Decision::ByNesting => Some(by_nesting(columns, launches)),
     };
-    let operators = IdIndex::last(columns.operators.iter().zip(0..).map(|(operator, at)| (operator.external, at)));
-    let host_operator = |id| operators.get(id).map(|at| columns.operators[at as usize].name);
+    let spans = columns.operators.spans();
+    let operators = IdIndex::last(spans.iter().zip(0..).map(|(operator, at)| (operator.id, at)));
+    let host_operator = |id| operators.get(id).map(|at| spans.at(at as usize).name);
     let operator_of = |(kernel, launch): (Kernel, &u32)| {
         let found = (*launch != NO_LAUNCH).then_some(*launch);
         let name = match &nested {
@@ -73,11 +81,15 @@ pub(crate) fn find(
         };
         KernelOperator { operator: name.unwrap_or(NO_NAME), has_host_operator: name.is_some(), ..KernelOperator::NONE }
     };
+    let has_frames = with_stacks && !(columns.frames.is_empty() && columns.lone_frames.is_empty());
+    if columns.operators.is_empty() && !has_frames {
+        return Operators { of_kernels: Vec::new(), stacks: Stacks::default() };
+    }
     let of_kernels = kernels.iter().zip(launch_of).map(operator_of).collect();
     let mut found = Operators { of_kernels, stacks: Stacks::default() };
-    if with_stacks && !columns.frames.is_empty() {
+    if has_frames && !columns.frames.is_empty() {
         find_stacks(&mut found, columns, launches, launch_of, names);
-    } else if with_stacks && !columns.lone_frames.is_empty() {
+    } else if has_frames {
         find_innermost(&mut found, columns, launches, launch_of);
     }
     found
@@ -87,10 +99,10 @@ pub(crate) fn find(
 fn find_innermost(operators: &mut Operators, columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]) {
     let Operators { of_kernels, stacks } = operators;
     let mut stack_of = vec![NO_STACK; launches.count()];
-    let around = |at: u32| Around::from(&columns.lone_frames[at as usize]);
+    let around = |at: u32| Around::from(columns.lone_frames.at(at as usize));
     let (count, wanted) = (columns.lone_frames.len(), launches.used(launch_of));
     for (launch, frame) in frames_at_launches(count, around, |number| launches.place(number), wanted) {
-        stack_of[launch as usize] = stacks.push(NO_STACK, columns.lone_frames[frame as usize].name);
+        stack_of[launch as usize] = stacks.push(NO_STACK, columns.lone_frames.at(frame as usize).name);
     }
     for (kernel, launch) in of_kernels.iter_mut().zip(launch_of).filter(|(_, launch)| **launch != NO_LAUNCH) {
         kernel.stack = stack_of[*launch as usize];
@@ -99,17 +111,15 @@ fn find_innermost(operators: &mut Operators, columns: &Columns, launches: &Launc
 
 /// The innermost operator around each launch on its thread, by number of the launch.
 fn by_nesting(columns: &Columns, launches: &Launches<'_>) -> Vec<NameId> {
-    let is_timed = |operator: &&HostOperator| operator.start != HostOperator::NEVER && { operator.external }.is_there();
-    let timed: Vec<&HostOperator> = columns.operators.iter().filter(is_timed).collect();
-    let around = |at: u32| {
-        let HostOperator { thread, start, duration, .. } = *timed[at as usize];
-        Around { thread, start, duration: duration.into(), id: Id::MISSING }
-    };
+    let operator = |at: u32| columns.operators.spans().at(at as usize);
+    let is_timed = |at: &u32| operator(*at).start != HostOperator::NEVER && operator(*at).id.is_there();
+    let timed: Vec<u32> = (0..columns.operators.len() as u32).filter(is_timed).collect();
+    let around = |at: u32| Around { id: Id::MISSING, ..operator(timed[at as usize]).into() };
     let count = launches.count();
     let wanted: Vec<u32> = (0..count as u32).collect();
     let mut names = vec![NO_NAME; count];
     for (launch, frame) in frames_at_launches(timed.len(), around, |number| launches.place(number), wanted) {
-        names[launch as usize] = timed[frame as usize].name;
+        names[launch as usize] = operator(timed[frame as usize]).name;
     }
     names
 }

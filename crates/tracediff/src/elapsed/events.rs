@@ -10,6 +10,7 @@ use crate::family::Family;
 use crate::names::NO_NAME;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
+use crate::time_order::TimeOrder;
 
 /// Kernels with their passes and classes.
 pub(crate) struct Kernels<'a> {
@@ -23,6 +24,8 @@ pub(crate) struct Kernels<'a> {
 pub(crate) struct Events<'a> {
     /// What is counted, and the lead.
     pub(crate) kernels: [Kernels<'a>; 2],
+    /// Of what is counted.
+    pub(crate) order: &'a TimeOrder,
     pub(crate) copies: &'a [GpuCopy],
     /// Beside the copies.
     pub(crate) copy_passes: &'a [KernelPass],
@@ -39,10 +42,15 @@ impl Events<'_> {
     /// Numbers of the events of each device by start; on ties kernels, the lead and copies, each in the order of the file.
     pub(super) fn by_device(&self, devices: usize) -> Vec<Vec<u32>> {
         let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); devices];
-        let kernels = self.kernels.iter().flat_map(|set| set.kernels.iter()).map(|kernel| kernel.device);
-        for (device, number) in kernels.chain(self.copies.iter().map(|copy| copy.device)).zip(0..) {
+        let [counted, lead] = self.kernels.each_ref().map(|set| set.kernels);
+        for number in self.order.numbers(counted.len()) {
+            by_device[counted.at(number).device as usize].push(number as u32);
+        }
+        let others = lead.iter().map(|kernel| kernel.device).chain(self.copies.iter().map(|copy| copy.device));
+        for (device, number) in others.zip(counted.len() as u32..) {
             by_device[device as usize].push(number);
         }
+        // What follows the kernels is out of order, and little.
         for order in &mut by_device {
             if !order.is_sorted_by_key(|number| self.start(*number)) {
                 order.sort_by_key(|number| self.start(*number));

@@ -27,14 +27,14 @@ pub(crate) fn find(
     with_stacks: bool,
     names: &mut Names,
 ) -> Operators {
-    let operators = IdIndex::last(columns.operators.iter().zip(0..).map(|(operator, at)| (operator.external, at)));
+    let operators = IdIndex::last(columns.operators.spans().iter().zip(0..).map(|(operator, at)| (operator.id, at)));
     let search = with_stacks.then(|| Search::new(&columns.frames, &times.frames, names));
     let mut chains = Chains::new(&columns.frames);
     let mut stacks = Stacks::default();
     let mut by_name: FxHashMap<NameId, NameId> = FxHashMap::default();
     let operator_of = |(kernel, times): (Kernel, &Doubles)| {
         if let Some(operator) = operators.get(kernel.external) {
-            let operator = columns.operators[operator as usize].name;
+            let operator = columns.operators.at(operator as usize).name;
             return KernelOperator { operator, has_host_operator: true, ..KernelOperator::NONE };
         }
         let Some(search) = &search else { return KernelOperator::NONE };

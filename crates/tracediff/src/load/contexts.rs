@@ -8,7 +8,7 @@ use crate::context::captures::{self, CapturedShapes, Joined, Replays};
 use crate::context::classes::{self, Classes, Classifier};
 use crate::context::launches::Launches;
 use crate::context::layers::{self, Layers};
-use crate::context::operators::{self, Decision, KernelOperator, Operators};
+use crate::context::operators::{self, Decision, Operators};
 use crate::context::passes::{Boundaries, Found, KernelPass, PassFinder, Passes};
 use crate::context::repetition::{self, FoundPasses};
 use crate::corrections::Corrections;
@@ -291,14 +291,14 @@ impl Timing<'_> {
         kinds: Vec<(u32, &'static str)>,
     ) -> (Timeline, Option<Facts>) {
         let Timing { options, classifier, sources, lead, owned, finder } = *self;
-        let Sources { kernels, passes, classes, names, .. } = *sources;
-        let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
-        let lead_classes = classes::find(&lead.kernels, &of_lead, names, classifier);
+        let Sources { kernels, order, passes, classes, names, .. } = *sources;
+        let lead_classes = classes::find(&lead.kernels, &[], names, classifier);
         let events = Events {
             kernels: [
                 Kernels { kernels, passes, classes },
                 Kernels { kernels: &lead.kernels, passes: &lead.passes, classes: &lead_classes },
             ],
+            order,
             copies: replays.copies,
             copy_passes: &owned.copies,
             lead_copies: &owned.is_lead_copy,
@@ -311,6 +311,7 @@ impl Timing<'_> {
             let mut facts = Facts::new(&facts::Sources {
                 columns: classifier.given,
                 kernels,
+                order,
                 passes,
                 classes,
                 lead,

@@ -14,6 +14,7 @@ use crate::elapsed::timeline::{Timeline, Window};
 use crate::lead::Lead;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
+use crate::time_order::TimeOrder;
 use perfdb_trace::profile::Mark;
 
 /// A step as it is annotated.
@@ -70,6 +71,7 @@ pub(crate) struct Facts {
 pub(crate) struct Sources<'a> {
     pub(crate) columns: &'a Columns,
     pub(crate) kernels: &'a KernelRows,
+    pub(crate) order: &'a TimeOrder,
     pub(crate) passes: &'a [KernelPass],
     pub(crate) classes: &'a Classes,
     pub(crate) lead: &'a Lead,
@@ -233,7 +235,11 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
         Span { start: kernel.start, end: kernel.end(), class, communicates }
     };
     let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); sources.timeline.devices.len()];
-    for (kernel, number) in sources.kernels.iter().chain(sources.lead.kernels.iter()).zip(0..) {
+    let kernels = sources.kernels.len();
+    for number in sources.order.numbers(kernels) {
+        by_device[sources.kernels.at(number).device as usize].push(number as u32);
+    }
+    for (kernel, number) in sources.lead.kernels.iter().zip(kernels as u32..) {
         by_device[kernel.device as usize].push(number);
     }
     let windows = &sources.timeline.windows;
@@ -244,8 +250,9 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
             let (kernel, _) = kernel(*number);
             (kernel.start, kernel.index)
         };
+        // Only what the lead has is out of order.
         if !order.is_sorted_by_key(by_start) {
-            order.sort_unstable_by_key(by_start);
+            order.sort_by_key(by_start);
         }
         each_owned(&order, span, |piece| {
             let mut from = piece.start;

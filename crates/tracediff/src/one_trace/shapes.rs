@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::{Columns, HostOperator};
+use crate::columns::Columns;
 use crate::context::launches::{Launches, NO_LAUNCH};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::frames::{Around, frames_at_launches};
@@ -53,10 +53,7 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
     let copies: Vec<u32> =
         columns.copies.iter().map(|copy| launches.number(copy.correlation).unwrap_or(NO_LAUNCH)).collect();
     let used = launches.used(launch_of.iter().chain(&copies));
-    let around = |at: u32| {
-        let HostOperator { thread, start, duration, .. } = columns.operators[at as usize];
-        Around { thread, start, duration: duration.into(), id: Id::MISSING }
-    };
+    let around = |at: u32| Around { id: Id::MISSING, ..columns.operators.spans().at(at as usize).into() };
     let mut call_of = vec![NO_OPERATOR; launches.count()];
     let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
     let mut row_of = Vec::new();
@@ -105,7 +102,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn number(&mut self, operator: usize) -> u32 {
-        let operator = self.columns.operators[operator];
+        let operator = self.columns.operators.at(operator);
         let next = self.found.len() as u32;
         let number = *self.numbers.entry((operator.name, operator.dims, operator.types)).or_insert(next);
         if number == next {

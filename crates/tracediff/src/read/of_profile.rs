@@ -108,8 +108,7 @@ impl Columns {
                 name => self.arguments.text(profile.names.get(name)),
             };
             let (dims, types) = (argument(operator.dims), argument(operator.types));
-            let (start, name) = (operator.start, operator.name);
-            let duration = i64::try_from(operator.duration).unwrap_or(i64::MAX);
+            let (start, duration, name) = (operator.start, operator.duration, operator.name);
             let external = number(Some(self.operators.len() as u32));
             self.operators.push(HostOperator { external, name, thread, start, duration, dims, types });
         }

@@ -35,6 +35,7 @@ impl Columns {
         if is_shaped || external.is_there() {
             let mut list = |place| if is_shaped { self.list(taken.event, place).unwrap_or(NO_NAME) } else { NO_NAME };
             let (dims, types) = (list(DIMS), list(TYPES));
+            let duration = duration.into();
             self.operators.push(HostOperator { external, name, thread, start, duration, dims, types });
         }
         if has_formula && let Some(arguments) = self.call_arguments(taken.event) {

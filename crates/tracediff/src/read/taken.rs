@@ -16,6 +16,35 @@ pub(super) struct Numbers {
     devices: Vec<u32>,
     streams: Vec<u32>,
     threads: Vec<u32>,
+    last_thread: LastThread,
+}
+
+/// The thread that was numbered last, as it stands in the file: frames of one follow each other.
+#[derive(Debug, Default)]
+struct LastThread {
+    /// Process and thread.
+    texts: Vec<u8>,
+    /// Length of the process.
+    process: usize,
+    number: u32,
+}
+
+impl LastThread {
+    #[inline]
+    fn number<'r>(&mut self, event: &Event<'r>, own: impl FnOnce(&Event<'r>) -> u32) -> u32 {
+        let (Some(Value::Number(process)), Some(Value::Number(thread))) = (event.process(), event.thread()) else {
+            return own(event);
+        };
+        let (process, thread) = (process.raw(), thread.raw());
+        if self.texts.split_at_checked(self.process) != Some((process, thread)) || self.process == 0 {
+            self.texts.clear();
+            self.texts.extend_from_slice(process);
+            self.texts.extend_from_slice(thread);
+            self.process = process.len();
+            self.number = own(event);
+        }
+        self.number
+    }
 }
 
 /// No number yet.
@@ -96,8 +125,11 @@ impl<'e, 'r> TakenEvent<'e, 'r> {
     }
 
     #[inline]
-    pub(super) fn thread(&mut self, own: impl FnOnce(&Event<'_>) -> u32) -> u32 {
-        number(&mut self.numbers.threads, self.taken.thread, || own(self.event))
+    pub(super) fn thread(&mut self, own: impl FnOnce(&Event<'r>) -> u32) -> u32 {
+        match self.taken.thread {
+            None => self.numbers.last_thread.number(self.event, own),
+            known => number(&mut self.numbers.threads, known, || own(self.event)),
+        }
     }
 }
 
@@ -155,7 +187,8 @@ mod tests {
         let (alone, beside) = (read(false), read(true));
         assert_eq!(alone.kernels.len(), 4);
         let rows = |columns: &Columns| {
-            let Columns { copies, operators, frames, skipped_kernels, .. } = columns;
+            let Columns { copies, frames, skipped_kernels, .. } = columns;
+            let operators: Vec<_> = (0..columns.operators.len()).map(|at| columns.operators.at(at)).collect();
             let (kernels, launches): (Vec<_>, Vec<_>) =
                 (columns.kernels.iter().collect(), columns.launches.iter().collect());
             format!("{kernels:?} {copies:?} {launches:?} {operators:?} {frames:?} {skipped_kernels}")

@@ -4,13 +4,14 @@
 //! frame is a function that waits. An operator may really take long, unless it launches work and was quick many times before.
 
 use perfdb_trace::coverage::{Coverage, Pause};
+use perfdb_trace::packed::Span;
 use perfdb_trace::time::Picoseconds;
 use rustc_hash::FxHashMap;
 
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
-use crate::gpu::columns::{Call, Step};
+use crate::gpu::columns::Step;
 
 /// Names of functions in which a program waits: for time, other threads, processes, files and networks.
 const WAITS: [&str; 24] = [
@@ -91,12 +92,11 @@ fn innermost<'t>(trace: &'t Prepared, pause: &Pause) -> Option<&'t str> {
 fn is_quick(trace: &Prepared, operator: &Step, pause: &Pause) -> bool {
     let operators = &trace.columns.operators;
     let before = operators.iter().filter(|other| {
-        let is_quick = QUICK * Picoseconds::from(other.duration) <= pause.end - pause.start;
+        let is_quick = QUICK * other.duration <= pause.end - pause.start;
         other.name == operator.name && other.start < operator.start && is_quick
     });
-    let launches = |call: &Call| {
-        let start = call.start;
-        let inside = call.thread == operator.thread && (operator.start..=operator.end).contains(&start);
+    let launches = |call: &Span| {
+        let inside = call.thread == operator.thread && (operator.start..=operator.end).contains(&call.start);
         inside && trace.name(call.name).to_lowercase().contains("launch")
     };
     before.count() >= QUICK_CALLS && trace.columns.calls().any(|call| launches(&call))

@@ -3,13 +3,13 @@
 
 use std::cmp::Reverse;
 
+use perfdb_trace::packed::Span;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use rustc_hash::FxHashSet;
 
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, rounded_share, share};
 use crate::gpu::Prepared;
-use crate::gpu::columns::{Call, Operator};
 
 /// Shorter stops are ordinary.
 const SHORTEST: Picoseconds = 5_000 * MICROSECOND;
@@ -50,10 +50,10 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let Some((_, at, call)) = longest.filter(|_| OF_SPAN * total >= span) else { return };
     let (row, launch) = (trace.row(at), trace.launch(at));
     // The one that the profiler names, else the innermost around the call, in whatever order the file has them.
-    let around = |operator: &Operator| {
-        let is_named = row.external.is_there() && operator.external == row.external;
-        let holds = |launch: Call| {
-            launch.thread == operator.thread && (operator.start..=operator.end()).contains(&{ launch.start })
+    let around = |operator: Span| {
+        let is_named = row.external.is_there() && operator.id == row.external;
+        let holds = |launch: Span| {
+            launch.thread == operator.thread && (operator.start..=operator.end()).contains(&launch.start)
         };
         (is_named || launch.is_some_and(holds))
             .then(|| (is_named, operator.start, Reverse(operator.end()), trace.name(operator.name)))
@@ -71,7 +71,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 /// For how long of a gap the launch of what ends it, and calls before it on its thread, set something up; and the name of the longest one.
 fn stall(
     trace: &Prepared,
-    launch: Call,
+    launch: Span,
     gap: (Picoseconds, Picoseconds),
     setting_up: &SettingUp,
 ) -> Option<(Picoseconds, u32)> {

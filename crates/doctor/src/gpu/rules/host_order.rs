@@ -12,7 +12,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
         return;
     }
     let calls = &trace.columns;
-    let number = |at: &u32| calls.call(*at as usize).correlation.number().unwrap_or_default();
+    let number = |at: &u32| calls.call(*at as usize).id.number().unwrap_or_default();
     let mut order: Vec<u32> = (0..calls.call_count() as u32).filter(|at| number(at) > 0).collect();
     order.sort_unstable_by_key(|at| (calls.call(*at as usize).thread, number(at), *at));
     let (mut early, mut worst) = (0_u64, 0);

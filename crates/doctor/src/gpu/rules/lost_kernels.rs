@@ -77,10 +77,10 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
     let mut in_captures = 0;
     let mut launches = Vec::new();
     for (call, number) in columns.calls().zip(0..) {
-        if !call.correlation.is_there() || !trace.facts(call.name).call.launch {
+        if !call.id.is_there() || !trace.facts(call.name).call.launch {
             continue;
         }
-        let lost = !trace.call_with(call.correlation).is_some_and(|first| there[first as usize]);
+        let lost = !trace.call_with(call.id).is_some_and(|first| there[first as usize]);
         if lost && captured(call.thread, call.start) {
             in_captures += 1;
         } else {

@@ -14,8 +14,8 @@ const NAMES: usize = 2;
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let operators = &trace.columns.operators;
     let mut order: Vec<u32> = (0..operators.len() as u32).collect();
-    order.sort_unstable_by_key(|at| (operators[*at as usize].external, *at));
-    let id = |at: &u32| operators[*at as usize].external;
+    let id = |at: &u32| operators.at(*at as usize).id;
+    order.sort_unstable_by_key(|at| (id(at), *at));
     let shared = order.chunk_by(|a, b| id(a) == id(b)).filter(|same| same.len() > 1).count();
     if shared > 0 {
         found.note(Code::SharedExternalId, None, Evidence::new().with("ids", shared));
@@ -26,7 +26,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 /// Launches that lie in no operator with the id that their kernel has.
 fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
     let operators = &trace.columns.operators;
-    let id = |at: u32| operators[at as usize].external;
+    let id = |at: u32| operators.at(at as usize).id;
     let first = IdIndex::first(by_id.iter().zip(0..).map(|(at, place)| (id(*at), place)));
     let (mut wrong, mut judged, mut time) = (0_usize, 0_usize, 0);
     let mut names: FxHashMap<u32, Picoseconds> = FxHashMap::default();
@@ -36,7 +36,7 @@ fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
         let mut named = by_id[first as usize..].iter().take_while(|at| id(**at) == row.external);
         judged += 1;
         let inside = named.any(|operator| {
-            let operator = &operators[*operator as usize];
+            let operator = operators.at(*operator as usize);
             operator.thread == launch.thread
                 && launch.start >= operator.start - trace.tolerance
                 && launch.start <= operator.end() + trace.tolerance
@@ -44,7 +44,7 @@ fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
         if !inside {
             wrong += 1;
             time += row.time();
-            *names.entry(operators[by_id[first as usize] as usize].name).or_default() += row.time();
+            *names.entry(operators.at(by_id[first as usize] as usize).name).or_default() += row.time();
         }
     }
     let share = trace.share(time);

@@ -58,7 +58,7 @@ fn median_launch(trace: &Prepared) -> Option<Picoseconds> {
     for call in trace.columns.calls() {
         let facts = trace.facts(call.name).call;
         if facts.launch && !facts.graph && call.duration > 0 {
-            lengths.push(call.duration);
+            lengths.push(i64::try_from(call.duration).unwrap_or(i64::MAX));
         }
     }
     if lengths.len() < CALLS { None } else { median(&mut lengths).map(Picoseconds::from) }

@@ -6,7 +6,7 @@ fn read(name: &str, text: &str) -> Profile {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join(name);
     std::fs::write(&path, text).expect("writes");
-    open(&path).expect("reads").expect("a profile")
+    open(&path, 1).expect("reads").expect("a profile")
 }
 
 fn names(profile: &Profile) -> Vec<&str> {
@@ -133,7 +133,7 @@ fn a_list_of_events_without_a_process_of_ascend_is_no_timeline() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("trace.json");
     std::fs::write(&path, r#"[{"ph": "X", "name": "a", "ts": "1", "dur": 2}]"#).expect("writes");
-    assert!(open(&path).expect("reads").is_none());
+    assert!(open(&path, 1).expect("reads").is_none());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn damaged_tables_and_timelines_are_read_or_refused_and_never_panic() {
             }
         }
         std::fs::write(&path, &damaged).expect("writes");
-        if let Err(error) = open(&path) {
+        if let Err(error) = open(&path, 1) {
             assert!(!error.to_string().contains('\n'), "{error}");
         }
         assert_eq!(std::fs::read(&path).expect("bytes"), damaged);

@@ -8,7 +8,7 @@ fn refusal(name: &str, content: &[u8]) -> String {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join(name);
     std::fs::write(&path, content).expect("writes");
-    open(&path).expect_err("it is refused").to_string().split_once(": ").expect("a reason").1.to_owned()
+    open(&path, 1).expect_err("it is refused").to_string().split_once(": ").expect("a reason").1.to_owned()
 }
 
 #[test]

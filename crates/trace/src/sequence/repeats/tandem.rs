@@ -62,20 +62,21 @@ fn is_layer(unit: &[Entry]) -> bool {
 /// Every maximal stretch in which each entry equals the one a period later, at least a period long: first entry, and one past
 /// the last that repeats.
 fn runs(symbols: &[u8], period: usize, mut found: impl FnMut(usize, usize)) {
-    let equal = symbols.iter().zip(symbols.get(period..).unwrap_or_default());
-    let mut length = 0;
-    for (at, (one, other)) in equal.enumerate() {
-        if one == other {
-            length += 1;
-        } else {
-            if length >= period {
-                found(at - length, at + period);
-            }
-            length = 0;
+    let later = symbols.get(period..).unwrap_or_default();
+    let differs = |at: &usize| symbols[*at] != later[*at];
+    // A stretch that is a period long holds a multiple of it: all others are passed over.
+    let mut at = 0;
+    while at < later.len() {
+        if differs(&at) {
+            at += period;
+            continue;
         }
-    }
-    if length >= period {
-        found(symbols.len() - period - length, symbols.len());
+        let start = (0..at).rev().find(differs).map_or(0, |before| before + 1);
+        let end = (at..later.len()).find(differs).unwrap_or(later.len());
+        if end - start >= period {
+            found(start, end + period);
+        }
+        at = (end / period + 1) * period;
     }
 }
 
