@@ -252,8 +252,8 @@ def _corners(places: List[List[float]], target: List[float]) -> Optional[List[Tu
     """The corners around a target, as the library of the simulator's reader has them: their order is that in which it built the
     triangulation, and where several triangulations are right, nothing else shows which it took. None without the library."""
     try:
-        import numpy
-        from scipy.spatial import Delaunay, QhullError  # type: ignore[import-untyped, unused-ignore]
+        import numpy  # type: ignore[import-not-found, unused-ignore]
+        from scipy.spatial import Delaunay, QhullError  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
         return None
     try:
