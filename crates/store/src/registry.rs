@@ -33,8 +33,10 @@ pub use upstream::Upstream;
 
 use crate::op_mapping::{self, OpMapping};
 use perfdb_pycompat::yaml::{Key, Map, Node};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// The patterns by which shape grids of kernels are made: the `assignments` of a file of rules.
 pub const SHAPE_PATTERNS: &str = include_str!("registry/shape_patterns.yaml");
@@ -119,7 +121,10 @@ pub enum Error {
 
 /// A kernel type by its exact name.
 pub fn kernel(name: &str) -> Option<&'static KernelType> {
-    kernels::TABLE.binary_search_by(|row| row.name.cmp(name)).ok().map(|at| &kernels::TABLE[at])
+    // Asked for each row of a profile.
+    static BY_NAME: LazyLock<FxHashMap<&str, &KernelType>> =
+        LazyLock::new(|| kernels::TABLE.iter().map(|row| (row.name, row)).collect());
+    BY_NAME.get(name).copied()
 }
 
 /// The class of a kernel type by its name alone.
