@@ -27,9 +27,11 @@ enum Pass {
     Prompts(f64),
     /// Generates a token per sequence, as graphs.
     Tokens,
+    /// Likewise, kernel by kernel.
+    Eager,
 }
 
-use Pass::{Prompts, Tokens};
+use Pass::{Eager, Prompts, Tokens};
 
 struct Server {
     vendor: Vendor,
@@ -107,7 +109,8 @@ impl Server {
         };
         let reduce = "void vllm::cross_device_reduce_1stage<half>";
         match pass {
-            Prompts(times) => {
+            Prompts(_) | Eager => {
+                let times = if let Prompts(times) = pass { times } else { 1.0 };
                 self.launched("embed", "kernel", "triton_poi_fused_add_all_reduce_embedding_0", 1.0);
                 for _ in 0..LAYERS {
                     self.launched("aten::mm", "kernel", qkv, 4.0 * times);
@@ -150,6 +153,16 @@ impl Server {
 
 fn trace(vendor: Vendor, passes: &[Pass], options: &LoadOptions) -> Trace {
     Trace::from_reader("t.json", Cursor::new(Server::run(vendor, passes).text()), options).expect("a trace")
+}
+
+/// Collectives of which the trace check says that they wait for other ranks.
+fn waiting(server: &Server) -> Option<u64> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.json");
+    std::fs::write(&path, server.text()).expect("written");
+    let report = perfdb_doctor::check(&path, &perfdb_doctor::Options::default()).expect("a report");
+    let finding = report.finding(perfdb_doctor::Code::WaitingCollectives)?;
+    finding.evidence.as_map().get("collectives").and_then(serde_json::Value::as_u64)
 }
 
 fn compared(trace1: &Trace, trace2: &Trace, phase: PhaseFilter) -> PlainDocument {
@@ -260,4 +273,25 @@ fn prompts_are_told_from_tokens_in_any_order_and_number() {
 fn prompts_alone_have_no_phase() {
     let found = found(Vendor::Nvidia, &[Prompts(8.0); 4]).expect("passes");
     assert_eq!((found.passes, found.prefill, found.decode), (4, 0, 0));
+}
+
+#[test]
+fn larger_messages_and_other_collectives_do_not_wait() {
+    for vendor in [Vendor::Nvidia, Vendor::Amd] {
+        // All-reduces of a prompt take thirty times as long as gathering logits, or those of single tokens.
+        for tokens in [Tokens, Eager] {
+            let passes = [vec![tokens; 4], vec![Prompts(30.0)], vec![tokens; 5]].concat();
+            assert_eq!(waiting(&Server::run(vendor, &passes)), None);
+        }
+    }
+}
+
+#[test]
+fn a_collective_that_waits_is_found_without_sizes() {
+    for vendor in [Vendor::Nvidia, Vendor::Amd] {
+        let mut server = Server::run(vendor, &[Eager; 4]);
+        server.collective("vllm::all_reduce", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 400.0);
+        (0..4).for_each(|_| server.pass(Eager));
+        assert_eq!(waiting(&server), Some(1));
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use perfdb_trace::id::Id;
+use perfdb_trace::names::NO_NAME;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use serde_json::json;
 
@@ -16,6 +17,8 @@ use crate::report::Marks;
 
 /// Calls of one size from which a usual time is taken.
 const CALLS: usize = 4;
+/// Calls before one, and behind it, among which it is compared where no sizes are known.
+const AROUND: usize = 8;
 /// Steps from which on calls of one place are compared.
 const STEPS: usize = 3;
 
@@ -25,6 +28,9 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
         if trace.facts(row.name).collective {
             collectives.push(((row.device, row.name, trace.elements(at)), row.start, at));
         }
+    }
+    if collectives.is_empty() {
+        return;
     }
     collectives.sort_unstable();
     doubled(trace, &collectives, found, marks);
@@ -58,12 +64,14 @@ fn doubled(trace: &Prepared, collectives: &Collectives, found: &mut Findings, ma
 }
 
 /// Calls are compared with those of the same place in other steps, where steps hold equally many of them; else with those of the
-/// same size, or of any size where the trace knows none.
+/// same size. Where the trace knows no sizes, with those of the same operator, and those around it: long ones in a row are larger
+/// messages, say of a prompt.
 fn waiting(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
     let steps = steps(trace);
     let (mut wait, mut waiting) = (0, 0_u64);
     let mut sizes_known = true;
     let mut longest = (0, 0);
+    let operators = Operators::of(trace, collectives);
     for named in collectives.chunk_by(|a, b| (a.0.0, a.0.1) == (b.0.0, b.0.1)) {
         let some_sizes = named.iter().any(|(key, ..)| key.2.is_there());
         for calls in named.chunk_by(|a, b| a.0 == b.0) {
@@ -74,12 +82,14 @@ fn waiting(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
             }
             let (alike, fewest, knows) = match by_place(trace, calls, &steps) {
                 Some(places) => (places, STEPS, true),
-                None => (vec![calls.iter().map(|(.., at)| *at).collect()], CALLS, has_size),
+                None if has_size => (vec![calls.iter().map(|(.., at)| *at).collect()], CALLS, true),
+                None => (operators.apart(trace, calls), CALLS, false),
             };
             for (calls, usual) in alike.iter().filter_map(|calls| Some((calls, usual(trace, calls, fewest)?))) {
-                for at in calls {
+                for (place, at) in calls.iter().enumerate() {
                     let duration = trace.row(*at).time();
-                    if duration > 10 * usual {
+                    let is_alone = || knows || duration > 10 * usual_around(trace, calls, place);
+                    if duration > 10 * usual && is_alone() {
                         wait += duration - 3 * usual;
                         waiting += 1;
                         sizes_known &= knows;
@@ -97,6 +107,47 @@ fn waiting(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
             .with("sizes_known", sizes_known)
             .with("longest", json!({"name": trace.name(longest.1), "us": microseconds(longest.0)}));
         found.warning(Code::WaitingCollectives, share, evidence);
+    }
+}
+
+/// How long the calls right before or right behind one take, by those that take longer.
+fn usual_around(trace: &Prepared, calls: &[u32], place: usize) -> Picoseconds {
+    let around = [&calls[place.saturating_sub(AROUND)..place], &calls[place + 1..calls.len().min(place + 1 + AROUND)]];
+    let usual = |calls: &&[u32]| {
+        let mut durations: Vec<Picoseconds> = calls.iter().map(|at| trace.row(*at).time()).collect();
+        percentile(&mut durations, 25)
+    };
+    around.iter().filter_map(usual).max().unwrap_or(0)
+}
+
+/// The operators that asked for collectives, by External id.
+struct Operators(BTreeMap<Id, u32>);
+
+impl Operators {
+    fn of(trace: &Prepared, collectives: &Collectives) -> Operators {
+        // Where sizes are known nobody asks.
+        let unsized_ones = collectives.iter().filter(|(key, ..)| !key.2.is_there());
+        let externals = unsized_ones.map(|(.., at)| trace.row(*at).external);
+        let mut found: BTreeMap<Id, u32> = externals.filter(|id| id.is_there()).map(|id| (id, NO_NAME)).collect();
+        if !found.is_empty() {
+            for operator in &trace.columns.operators {
+                let external = operator.external;
+                if let Some(name) = found.get_mut(&external) {
+                    *name = operator.name;
+                }
+            }
+        }
+        Operators(found)
+    }
+
+    /// Calls of each operator for themselves, in the order of time.
+    fn apart(&self, trace: &Prepared, calls: &Collectives) -> Vec<Vec<u32>> {
+        let mut apart: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (.., at) in calls {
+            let external = trace.row(*at).external;
+            apart.entry(self.0.get(&external).copied().unwrap_or(NO_NAME)).or_default().push(*at);
+        }
+        apart.into_values().collect()
     }
 }
 
