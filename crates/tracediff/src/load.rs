@@ -284,20 +284,7 @@ impl<'a> Loading<'a> {
         // Launches are as many as kernels, and not needed any more.
         let kept = |columns: Columns| (columns.has_frames, columns.skipped_kernels, columns.ids, columns.notes);
         let (has_frames, skipped_kernels, ids, notes) = kept(columns);
-        let Contexts {
-            bounds,
-            host,
-            classes,
-            layers,
-            layer_count,
-            layer_runs,
-            lead,
-            structure,
-            timeline,
-            facts,
-            notes: more,
-            legacy,
-        } = contexts;
+        let Contexts { bounds, host, classes, layers, notes: more, .. } = contexts;
         Trace {
             path,
             rules: options.rules,
@@ -309,7 +296,7 @@ impl<'a> Loading<'a> {
             names,
             ids,
             notes: notes.into_iter().chain(more).collect(),
-            lead: lead.summary(&kernels),
+            lead: contexts.lead.summary(&kernels),
             kernels,
             groups: classes.groups,
             operations: classes.operations,
@@ -322,18 +309,18 @@ impl<'a> Loading<'a> {
             found_passes: bounds.repeated,
             passes: bounds.passes.count,
             layers: layers.count,
-            layer_count,
-            layer_runs,
+            layer_count: contexts.layer_count,
+            layer_runs: contexts.layer_runs,
             has_steps: bounds.passes.has_steps,
             has_frames,
             skipped_kernels,
             overlaps,
             report,
             corrections,
-            structure,
-            timeline,
-            facts,
-            legacy,
+            structure: contexts.structure,
+            timeline: contexts.timeline,
+            facts: contexts.facts,
+            legacy: contexts.legacy,
         }
     }
 }
