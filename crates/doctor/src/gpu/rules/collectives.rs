@@ -130,9 +130,8 @@ impl Operators {
         let externals = unsized_ones.map(|(.., at)| trace.row(*at).external);
         let mut found: BTreeMap<Id, u32> = externals.filter(|id| id.is_there()).map(|id| (id, NO_NAME)).collect();
         if !found.is_empty() {
-            for operator in &trace.columns.operators {
-                let external = operator.external;
-                if let Some(name) = found.get_mut(&external) {
+            for operator in trace.columns.operators.iter() {
+                if let Some(name) = found.get_mut(&operator.id) {
                     *name = operator.name;
                 }
             }
