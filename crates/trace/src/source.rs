@@ -21,4 +21,4 @@ pub use progress::{Counted, Progress, progress};
 
 pub(crate) use open::Content;
 pub(crate) use positioned::{Buffer, Positioned};
-pub(crate) use window::{Refill, Window};
+pub(crate) use window::{Gone, Refill, Window};

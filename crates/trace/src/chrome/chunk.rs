@@ -106,16 +106,31 @@ impl Cuts {
         Cuts { start_of_event: memchr::memmem::Finder::new(&event[..colon]).into_owned() }
     }
 
+    /// The last place behind the start where an event may well begin.
+    pub(super) fn find_last(&self, bytes: &[u8]) -> Option<usize> {
+        let needle = self.start_of_event.needle();
+        let mut end = bytes.len();
+        while let Some(at) = memchr::memmem::rfind(&bytes[..end], needle).filter(|at| *at > 0 && !needle.is_empty()) {
+            if is_behind_another(bytes, at) {
+                return Some(at);
+            }
+            end = at + needle.len() - 1;
+        }
+        None
+    }
+
     /// A place at or behind `from`, and before `to`, where an event may well start. Whether one does shows when the events
     /// in front of it have been taken.
     pub(super) fn find(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-        let behind_another = |at: usize| {
-            let mut before = bytes[..at].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
-            before.next() == Some(&b',') && before.next() == Some(&b'}')
-        };
         // What begins before `to` may end behind it.
         let end = to.saturating_add(self.start_of_event.needle().len() - 1).min(bytes.len());
         let part = bytes.get(from..end)?;
-        self.start_of_event.find_iter(part).map(|at| from + at).find(|&at| behind_another(at))
+        self.start_of_event.find_iter(part).map(|at| from + at).find(|&at| is_behind_another(bytes, at))
     }
+}
+
+/// Whether another event may well end in front of a place.
+fn is_behind_another(bytes: &[u8], at: usize) -> bool {
+    let mut before = bytes[..at].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+    before.next() == Some(&b',') && before.next() == Some(&b'}')
 }

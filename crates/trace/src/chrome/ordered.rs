@@ -1,13 +1,17 @@
 //! Reading a trace with several threads, in file order.
 
+mod merging;
+mod stream;
+
 use super::block::{BlockEnd, BlockReader, Scratch};
-use super::chunk::{Chunk, ChunkEnd, Cuts, Problem, Work};
+use super::chunk::{Chunk, ChunkEnd, Cuts, Work};
 use super::event::{Event, Record};
 use super::machine::{Machine, Step};
 use super::options::ReadOptions;
 use crate::error::{Error, Location};
 use crate::scan::{FaultKind, Text, Value};
 use crate::source::{Positioned, Refill, Source, Window};
+use merging::Merging;
 use perfdb_files::escape::shown;
 use perfdb_files::parallel::{OrderedMap, states};
 use std::convert::Infallible;
@@ -69,7 +73,7 @@ impl From<ReadError<Infallible, Infallible>> for Error {
 ///
 /// `map` sees every event of a chunk, with a fresh `C` per chunk; `merge` gets the chunks on the calling thread, in file
 /// order, so sums come out the same for any number of threads. Chunks are about 1 MiB, each read into the memory of its
-/// thread; those of a stream (gzip, pipe) are read by one thread.
+/// thread; those of a stream (gzip, pipe) are read by the calling thread.
 ///
 /// The first error of `map` in file order is kept until the whole file has been checked, and forgotten where a second
 /// `traceEvents` begins. An error of `merge` ends the reading at once.
@@ -121,14 +125,14 @@ where
         record: Record::new(options.args.len()),
         options,
         map: &map,
-        merge,
-        events: 0,
-        deferred: None,
+        merging: Merging { merge, events: 0, deferred: None },
+        may_share_stream: true,
     };
     loop {
         if run.machine.in_events() {
             match run.window.positioned() {
                 Some(input) if threads > 1 && run.is_worth_threads(input) => run.events_in_parallel(input, threads)?,
+                None if threads > 1 && run.is_stream_worth_threads() => run.events_of_stream(threads)?,
                 _ => run.events_in_sequence()?,
             }
             continue;
@@ -136,9 +140,9 @@ where
         match run.machine.step(run.window.bytes(), &mut run.record) {
             Ok(Step::End) => {
                 if run.refill()? == Refill::Ended {
-                    let (events, seconds) = (run.events, started.elapsed().as_secs_f64());
+                    let (events, seconds) = (run.merging.events, started.elapsed().as_secs_f64());
                     tracing::info!("{}: {events} events read in {seconds:.3} s", shown(run.window.path()));
-                    return run.deferred.take().map_or(Ok(()), Err);
+                    return run.merging.deferred.take().map_or(Ok(()), Err);
                 }
             }
             Ok(step) => run.outside_events(step)?,
@@ -154,15 +158,15 @@ struct Run<'s, 'o, F, G, E, M> {
     record: Record,
     options: &'o ReadOptions,
     map: &'o F,
-    merge: G,
-    events: u64,
-    deferred: Option<ReadError<E, M>>,
+    merging: Merging<G, E, M>,
+    /// Whether threads may be given parts of a stream.
+    may_share_stream: bool,
 }
 
 impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
     fn refill(&mut self) -> Result<Refill, Error> {
         let done = self.machine.position();
-        let event = self.machine.in_events().then_some(self.events);
+        let event = self.machine.in_events().then_some(self.merging.events);
         let refill = self.window.refill(done, event)?;
         if refill == Refill::Moved {
             self.machine.drop_front(done);
@@ -171,7 +175,7 @@ impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
     }
 
     fn fault(&self, kind: FaultKind, at: usize) -> ReadError<E, M> {
-        let event = self.machine.in_events().then_some(self.events);
+        let event = self.machine.in_events().then_some(self.merging.events);
         ReadError::Read(self.window.error(kind, at, event))
     }
 
@@ -181,21 +185,21 @@ impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
     {
         match step {
             Step::Events { again } | Step::NoList { again, .. } => {
-                self.events = 0;
-                self.deferred = None;
+                self.merging.events = 0;
+                self.merging.deferred = None;
                 if let Step::NoList { at, .. } = step {
                     let (path, location) = (self.window.path().to_owned(), self.window.location(at, None));
-                    self.deferred = Some(ReadError::Read(Error::Shape { path, location }));
+                    self.merging.deferred = Some(ReadError::Read(Error::Shape { path, location }));
                 }
                 if again {
-                    (self.merge)(Part::Restart).map_err(ReadError::Merge)?;
+                    (self.merging.merge)(Part::Restart).map_err(ReadError::Merge)?;
                 }
             }
             Step::Member { name, value } => {
                 let (bytes, rule) = (self.window.bytes(), self.options.text_rule);
                 let name = name.0.of(bytes, rule).and_then(|name| name.as_text());
                 if let (Some(name), Some(value)) = (name, value.0.of(bytes, rule)) {
-                    (self.merge)(Part::Member { name, value }).map_err(ReadError::Merge)?;
+                    (self.merging.merge)(Part::Member { name, value }).map_err(ReadError::Merge)?;
                 }
             }
             Step::Event | Step::NoEvent(_) | Step::ListEnd | Step::End => {}
@@ -275,7 +279,7 @@ impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
                         list_ended = true;
                     }
                     BlockEnd::Fault { kind, position } => {
-                        let location = self.window.location_at(position, Some(self.events));
+                        let location = self.window.location_at(position, Some(self.merging.events));
                         let path = self.window.path().to_owned();
                         return Err(ReadError::Read(Error::Json { path, kind, location }));
                     }
@@ -292,19 +296,12 @@ impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
     where
         G: FnMut(Part<'_, C>) -> Result<(), M>,
     {
-        if let (Some(Problem { position, index, reason }), None) = (chunk.problem, &self.deferred) {
-            let path = self.window.path().to_owned();
-            let event = Some(self.events + index);
-            let location = match usize::try_from(position.saturating_sub(self.window.base())) {
-                Ok(at) if self.window.positioned().is_none() => self.window.location(at, event),
-                _ => self.window.location_at(position, event),
-            };
-            self.deferred = Some(match reason {
-                Some(reason) => ReadError::Event { path, reason, location },
-                None => ReadError::Read(Error::Shape { path, location }),
-            });
-        }
-        self.events += chunk.events;
-        (self.merge)(Part::Chunk(chunk.state)).map_err(ReadError::Merge)
+        let window = &self.window;
+        self.merging.take(window.path(), chunk, |position, event| {
+            match usize::try_from(position.saturating_sub(window.base())) {
+                Ok(at) if window.positioned().is_none() => window.location(at, event),
+                _ => window.location_at(position, event),
+            }
+        })
     }
 }

@@ -137,6 +137,14 @@ impl Buffer {
         self.length -= count;
     }
 
+    /// Puts bytes in front of all others.
+    pub(crate) fn put_front(&mut self, front: &[u8]) {
+        if !front.is_empty() {
+            self.bytes = [front, self.bytes()].concat();
+            self.length = self.bytes.len();
+        }
+    }
+
     /// Adds up to `count` bytes from `position` on, fewer only at the end; returns how many.
     pub(crate) fn read_at(&mut self, from: &Positioned, position: u64, count: usize) -> io::Result<usize> {
         let left = usize::try_from(from.size().saturating_sub(position)).unwrap_or(usize::MAX);

@@ -31,7 +31,7 @@ enum Input<'s> {
 
 /// What is known of bytes that have been looked at.
 #[derive(Debug, Clone, Copy, Default)]
-struct Gone {
+pub(crate) struct Gone {
     /// Line ends.
     lines: u64,
     /// Characters behind the last line end.
@@ -39,6 +39,25 @@ struct Gone {
 }
 
 impl Gone {
+    /// What is known once these bytes have been looked at, too.
+    pub(crate) fn with(mut self, bytes: &[u8]) -> Gone {
+        self.add(bytes);
+        self
+    }
+
+    /// What is known of these bytes and of those behind them.
+    pub(crate) fn and(self, behind: Gone) -> Gone {
+        match behind.lines {
+            0 => Gone { lines: self.lines, characters: self.characters + behind.characters },
+            lines => Gone { lines: self.lines + lines, characters: behind.characters },
+        }
+    }
+
+    /// Where the byte behind them stands, which is at this position.
+    pub(crate) fn location(self, byte: u64, event: Option<u64>) -> Location {
+        Location { byte, line: self.lines + 1, column: self.characters + 1, event }
+    }
+
     fn add(&mut self, bytes: &[u8]) {
         match memchr::memrchr(b'\n', bytes) {
             Some(last) => {
@@ -155,6 +174,44 @@ impl<'s> Window<'s> {
         Ok(Refill::Moved)
     }
 
+    /// Takes in more of a stream and drops nothing; false where nothing more can be had, because of a fault or the end.
+    pub(crate) fn take_in(&mut self) -> bool {
+        let Input::Stream { reader, next, .. } = &mut self.input else { return false };
+        if !matches!(next, Next::More) {
+            return false;
+        }
+        let (count, fault) = self.buffer.read_from(*reader, PIECE);
+        *next = match fault {
+            Some(fault) => Next::Fault(fault),
+            None if count > 0 => Next::More,
+            None => Next::Nothing,
+        };
+        count > 0
+    }
+
+    /// Drops the first bytes of a stream from view, of which somebody else will know what there is to know.
+    pub(crate) fn hand_over(&mut self, count: usize) {
+        self.buffer.drop_front(count);
+        self.base += count as u64;
+    }
+
+    /// What is known of a stream's bytes in front of those in view.
+    pub(crate) fn gone(&self) -> Gone {
+        match &self.input {
+            Input::Stream { gone, .. } => *gone,
+            Input::Positioned(_) => Gone::default(),
+        }
+    }
+
+    /// Puts bytes that were handed over back in front of those in view; what stands before them is now known.
+    pub(crate) fn put_back(&mut self, front: &[u8], known: Gone) {
+        if let Input::Stream { gone, .. } = &mut self.input {
+            *gone = known;
+        }
+        self.buffer.put_front(front);
+        self.base -= front.len() as u64;
+    }
+
     fn unreadable(&self, fault: io::Error, event: Option<u64>) -> Error {
         let path = self.path.to_owned();
         match fault.kind() {
@@ -174,13 +231,12 @@ impl<'s> Window<'s> {
             Input::Stream { gone, .. } => *gone,
         };
         before.add(in_view);
-        Location { byte: self.base + at as u64, line: before.lines + 1, column: before.characters + 1, event }
+        before.location(self.base + at as u64, event)
     }
 
     /// Where the byte at a position of the input stands, which can be read at any.
     pub(crate) fn location_at(&self, position: u64, event: Option<u64>) -> Location {
-        let before = self.positioned().map_or_else(Gone::default, |bytes| before(bytes, position));
-        Location { byte: position, line: before.lines + 1, column: before.characters + 1, event }
+        self.positioned().map_or_else(Gone::default, |bytes| before(bytes, position)).location(position, event)
     }
 
     /// The error for a fault in the JSON at `at` in view.

@@ -1,8 +1,9 @@
 //! Traces of many chunks, read by several threads, and bytes that are no trace.
 
-use super::{memory, pull, read, simulator};
-use perfdb_trace::chrome::{Part, ReadOptions, read_ordered};
+use super::{gzip, memory, pull, read, simulator, stream};
+use perfdb_trace::chrome::{Part, ReadError, ReadOptions, read_ordered};
 use perfdb_trace::json;
+use perfdb_trace::source::Source;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -69,6 +70,34 @@ fn faults_in_many_chunks() {
         assert!(message.contains(&format!("at byte {at} ")), "{message}");
         let message = read(&bytes[..at], &ReadOptions::simulator()).unwrap_err();
         assert!(message.contains("ends too early") && message.contains(&format!("at byte {at} ")), "{message}");
+    }
+}
+
+#[test]
+fn refused_events_of_streams_have_their_place() {
+    let refuse = |mut source: Source, threads, bad: f64| {
+        let result = read_ordered(
+            &mut source,
+            &ReadOptions::simulator(),
+            threads,
+            |_: &mut (), event| {
+                let is_bad = event.duration().is_some_and(|duration| duration.to_f64() == bad);
+                if is_bad { Err("refused") } else { Ok(()) }
+            },
+            |_| Ok(()),
+        );
+        result.map_err(|error: ReadError<&str, Infallible>| error.to_string())
+    };
+    let text = large_trace(2, 12_000);
+    let events = &text["{\"traceEvents\": ".len()..text.len() - 1];
+    let twice = format!("{{\"traceEvents\": {events}, \"x\": 1, \"traceEvents\": {events}}}");
+    for bad in [9.5, 7000.5, 11986.5] {
+        for text in [&text, &twice] {
+            let expected = refuse(memory(text.as_bytes()), 1, bad);
+            assert!(expected.as_ref().unwrap_err().contains("refused (event"), "{expected:?}");
+            assert_eq!(refuse(stream(text.as_bytes()), 3, bad), expected);
+            assert_eq!(refuse(Source::from_bytes("t.json", gzip(text.as_bytes())).unwrap(), 2, bad), expected);
+        }
     }
 }
 
