@@ -19,8 +19,8 @@ struct Piece {
 }
 
 impl Piece {
-    /// What is in view up to the last place where an event seems to start, once enough is; none where there is no such place, or
-    /// nothing more to come.
+    /// What is in view up to the last place where an event seems to start, once enough is; nothing where none is found or the stream
+    /// has no more.
     fn next(window: &mut Window<'_>, cuts: &Cuts) -> Option<Piece> {
         while window.take_in() {
             if let Some(end) = cuts.find_last(window.bytes()) {
