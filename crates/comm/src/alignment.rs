@@ -20,5 +20,5 @@ mod rows;
 mod text;
 
 pub use check::{Alignment, AlignmentOptions, AlignmentPoint, OperatorReport, Status, check};
-pub use model::ModelKind;
+pub use model::{ModelKind, predict_us};
 pub use text::{to_json, to_text, verdict};

@@ -37,7 +37,7 @@ impl Grid {
 
     /// The tier of ranks 0 to `devices` - 1: the outermost dimension in which their coordinates differ, the last one
     /// when they do not. Ranks beyond the grid wrap around.
-    pub(crate) fn tier_of_first_ranks(&self, devices: u64) -> usize {
+    pub fn tier_of_first_ranks(&self, devices: u64) -> usize {
         let last = self.dimensions.len() - 1;
         (0..=last).find(|&tier| self.dimensions[tier] > 1 && devices > self.span(tier + 1)).unwrap_or(last)
     }

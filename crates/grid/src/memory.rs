@@ -22,7 +22,7 @@ impl Budget {
     /// assert_eq!(Budget::from_gib(0.0), None);
     /// ```
     #[must_use]
-    pub(crate) fn from_gib(gib: f64) -> Option<Self> {
+    pub fn from_gib(gib: f64) -> Option<Self> {
         // Saturates far beyond any memory.
         let bytes = (gib * 1024.0 * 1024.0 * 1024.0) as i128;
         (bytes >= 1).then_some(Self { bytes })

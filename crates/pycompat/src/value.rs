@@ -137,7 +137,7 @@ fn push_items(out: &mut String, open: &str, items: &[Value], close: &str) {
 /// perfdb_pycompat::value::push_quoted(&mut out, "a\tb\u{a0}");
 /// assert_eq!(out, r"'a\tb\xa0'");
 /// ```
-pub(crate) fn push_quoted(out: &mut String, text: &str) {
+pub fn push_quoted(out: &mut String, text: &str) {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
     for character in text.chars() {

@@ -47,7 +47,7 @@ fn link(tier: i64) -> Option<(f64, f64)> {
 /// assert_eq!(format!("{us:.2}"), "19.29");
 /// assert_eq!(predict_us(ModelKind::Reference, Collective::AllReduce, 1, 16, 3), None);
 /// ```
-pub(crate) fn predict_us(model: ModelKind, op: Collective, message_bytes: i64, devices: i64, tier: i64) -> Option<f64> {
+pub fn predict_us(model: ModelKind, op: Collective, message_bytes: i64, devices: i64, tier: i64) -> Option<f64> {
     let (link_bandwidth, latency) = link(tier)?;
     if devices <= 1 {
         return Some(0.0);

@@ -26,7 +26,7 @@ struct Sizes {
 }
 
 /// `a` · `b` for matrices, or for each pair of matrices of two three-dimensional tensors; the result has the inputs' type.
-pub(crate) fn matrix_product(a: &Tensor, b: &Tensor, order: Order) -> Result<Tensor, KernelError> {
+pub fn matrix_product(a: &Tensor, b: &Tensor, order: Order) -> Result<Tensor, KernelError> {
     let refusal = || KernelError::rejected(format!("shapes {:?} and {:?} cannot be multiplied", a.shape(), b.shape()));
     let sizes = match (a.shape(), b.shape()) {
         (&[m, k], &[inner, n]) if k == inner => Sizes { batch: 1, m, n, k },

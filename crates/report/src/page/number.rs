@@ -77,7 +77,7 @@ pub fn time_us(us: f64) -> String {
 /// use perfdb_report::page::number::micros;
 /// assert_eq!(micros(24931.44), "24,931.4 µs");
 /// ```
-pub(crate) fn micros(us: f64) -> String {
+pub fn micros(us: f64) -> String {
     format!("{} µs", grouped(us, 1))
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn micros(us: f64) -> String {
 /// assert_eq!(in_ms("20 x 256.81 us, -1,200 us"), "20 x 0.25681 ms, -1.2 ms");
 /// assert_eq!(in_ms("10 GB; us"), "10 GB; us");
 /// ```
-pub(crate) fn in_ms(text: &str) -> String {
+pub fn in_ms(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(" us") {

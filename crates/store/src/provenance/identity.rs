@@ -43,7 +43,7 @@ pub struct Difference {
 impl Identity {
     /// What the path of a database tells: `<DEVICE>/vllm_ascend/vllm<V>_torch<T>_cann<C>`, or `<DEVICE>/hccl/v<C>` of collectives. Words
     /// behind the versions, such as `_shape_generated`, are not part of them.
-    pub(crate) fn of_path(directory: &Path) -> Identity {
+    pub fn of_path(directory: &Path) -> Identity {
         let path = std::fs::canonicalize(directory).unwrap_or_else(|_| absolute(directory));
         let parts: Vec<String> =
             path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();

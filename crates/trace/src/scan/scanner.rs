@@ -43,7 +43,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over the value that comes next.
-    pub(crate) fn skip_value(&mut self) -> Result<(), Fault> {
+    pub fn skip_value(&mut self) -> Result<(), Fault> {
         self.space();
         self.value_span().map(drop)
     }
