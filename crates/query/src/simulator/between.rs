@@ -1,7 +1,7 @@
 //! What the simulator's reader says of an answer between rows.
 
 use super::deviation::pstdev;
-use super::form::{Asked, Form};
+use super::form::{Asked, Form, field};
 use super::lying::{Corner, Found, Lying, Triangulate};
 use super::rejected::rejected;
 use super::{integers, numbers, text};
@@ -86,8 +86,7 @@ pub(super) fn decomposed(
                 }
                 own.push(("kernel_type", text(&*part.kernel_type)));
                 own.sort_by_key(|(name, _)| ORDER.iter().position(|own| own == name));
-                let field = |name: &str| own.iter().find(|(own, _)| *own == name).map(|(_, fact)| fact.clone());
-                let [axes, count] = ["axes", "candidate_count"].map(|name| field(name).unwrap_or(Fact::None));
+                let [axes, count] = ["axes", "candidate_count"].map(|name| field(&own, name));
                 facts.extend([
                     ("method", text(part.rule)),
                     ("matched_kernel_type", text(&*part.kernel_type)),

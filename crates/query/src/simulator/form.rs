@@ -411,7 +411,7 @@ fn is_over_output(between: &Interpolation) -> bool {
     between.axes.first() == Some(&"output_numel")
 }
 
-fn field(fields: &Facts, name: &str) -> Fact {
+pub(super) fn field(fields: &Facts, name: &str) -> Fact {
     fields.iter().find(|(own, _)| *own == name).map_or(Fact::None, |(_, fact)| fact.clone())
 }
 

@@ -140,7 +140,7 @@ impl<'s> Window<'s> {
         // What is longer than the limit is never in view as a whole.
         let left = self.bytes().len() - done;
         let room = PIECE.max(left).min(LARGEST_VALUE_BYTES - left);
-        let (reader, next, gone) = match &mut self.input {
+        let (next, gone) = match &mut self.input {
             Input::Positioned(bytes) => {
                 if self.base + self.buffer.bytes().len() as u64 == bytes.size() {
                     return Ok(Refill::Ended);
@@ -153,34 +153,27 @@ impl<'s> Window<'s> {
                     Err(source) => Err(self.unreadable(source, event)),
                 };
             }
-            Input::Stream { reader, next, gone } => (reader, next, gone),
+            Input::Stream { next, gone, .. } => (next, gone),
         };
         match std::mem::replace(next, Next::Nothing) {
-            Next::More => {}
+            Next::More => *next = Next::More,
             Next::Fault(source) => return Err(self.unreadable(source, event)),
             Next::Nothing => return Ok(Refill::Ended),
         }
         gone.add(&self.buffer.bytes()[..done]);
-        self.base += done as u64;
-        self.buffer.drop_front(done);
-        let (count, fault) = self.buffer.read_from(*reader, room);
-        match fault {
-            // A fault waits until what came before it has been looked at.
-            Some(fault) if count > 0 => *next = Next::Fault(fault),
-            Some(fault) => return Err(self.unreadable(fault, event)),
-            None if count > 0 => *next = Next::More,
-            None => {}
-        }
+        self.hand_over(done);
+        self.take_in(room);
         Ok(Refill::Moved)
     }
 
-    /// Takes in more of a stream and drops nothing; false where nothing more can be had, because of a fault or the end.
-    pub(crate) fn take_in(&mut self) -> bool {
+    /// Takes in up to a number of bytes of a stream and drops nothing; false where nothing more can be had, because of a fault or the end.
+    /// A fault waits until what came before it has been looked at.
+    pub(crate) fn take_in(&mut self, count: usize) -> bool {
         let Input::Stream { reader, next, .. } = &mut self.input else { return false };
         if !matches!(next, Next::More) {
             return false;
         }
-        let (count, fault) = self.buffer.read_from(*reader, PIECE);
+        let (count, fault) = self.buffer.read_from(*reader, count);
         *next = match fault {
             Some(fault) => Next::Fault(fault),
             None if count > 0 => Next::More,

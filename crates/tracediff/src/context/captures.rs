@@ -101,7 +101,7 @@ pub(crate) fn join(
         return (joined, CapturedShapes::default());
     }
     let mut found = of_launches(&captures, capture, with_stacks, &mut capture_names);
-    let kinds: Vec<(&Played, Vec<Fit>)> = kinds.iter().map(|(played, fits)| (played, fits.clone())).collect();
+    let kinds: Vec<(&Played, &[Fit])> = kinds.iter().map(|(played, fits)| (played, fits.as_slice())).collect();
     let choices = choose(&kinds, &found);
     let mut pairs: Vec<Pair> = Vec::new();
     let mut ambiguous: Vec<u32> = Vec::new();

@@ -22,7 +22,7 @@ impl Piece {
     /// What is in view up to the last place where an event seems to start, once enough is; nothing where none is found or the stream
     /// has no more.
     fn next(window: &mut Window<'_>, cuts: &Cuts) -> Option<Piece> {
-        while window.take_in() {
+        while window.take_in(CHUNK) {
             if let Some(end) = cuts.find_last(window.bytes()) {
                 let piece = Piece { base: window.base(), bytes: window.bytes()[..=end].to_vec() };
                 window.hand_over(end);

@@ -48,7 +48,7 @@ struct Open<'a> {
 }
 
 /// The choice for each of `replays`, which differ, with the captures that are most like it.
-pub(super) fn choose(replays: &[(&Played, Vec<Fit>)], found: &OfLaunches) -> Vec<Choice> {
+pub(super) fn choose(replays: &[(&Played, &[Fit])], found: &OfLaunches) -> Vec<Choice> {
     let mut choices = vec![Choice::Nothing; replays.len()];
     // Replays that can be of the same captures have to share them out.
     let mut groups: BTreeMap<Vec<usize>, Vec<Open<'_>>> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn without_shapes(fit: &Fit) -> Choice {
 }
 
 /// Which capture each replay is of, where there are as many of both: in order of their sizes, if rows of tensors say the same.
-fn share_out(open: &[Open<'_>], replays: &[(&Played, Vec<Fit>)], found: &OfLaunches) -> Option<Vec<usize>> {
+fn share_out(open: &[Open<'_>], replays: &[(&Played, &[Fit])], found: &OfLaunches) -> Option<Vec<usize>> {
     let fits = &open[0].fits;
     if open.len() != fits.len() {
         return None;
