@@ -1,7 +1,7 @@
 //! How devices are laid out, for tools that look operators up.
 
 use clap::Args;
-use perfdb_query::{Grid, Surroundings};
+use perfdb_query::{Grid, ParallelConfig};
 
 /// How the devices of a simulation are laid out.
 #[derive(Debug, Clone, Args)]
@@ -21,8 +21,8 @@ pub(crate) struct LayoutArguments {
 
 impl LayoutArguments {
     /// What surrounds each call, with these sizes of groups.
-    pub(crate) fn surroundings(&self, tp_size: Option<i64>, ep_size: Option<i64>) -> Surroundings {
-        Surroundings { tp_size, ep_size, sequence_parallel: self.sequence_parallel }
+    pub(crate) fn parallel(&self, tp_size: Option<i64>, ep_size: Option<i64>) -> ParallelConfig {
+        ParallelConfig { tp_size, ep_size, sequence_parallel: self.sequence_parallel }
     }
 
     /// The device grid, if it was given.

@@ -94,7 +94,7 @@ fn programs_read_the_same() -> TestResult {
     assert_eq!((status, stderr.as_str()), (Some(0), ""));
     let json: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("o.json"))?)?;
     let decode = &json["workloads"][0];
-    let calls = |standing: &str| decode["shares"][standing]["calls"].clone();
+    let calls = |source: &str| decode["shares"][source]["calls"].clone();
     assert_eq!((&decode["name"], &decode["calls"], &decode["free_calls"]), (&"decode".into(), &100.into(), &7.into()));
     let shares = ["exact", "padded", "interpolated", "beyond", "partial", "missing"].map(calls);
     assert_eq!(shares, [60, 0, 20, 10, 0, 10].map(Value::from));
@@ -347,8 +347,8 @@ fn a_forecast_is_audited_like_the_recorded_trace() -> TestResult {
     let forecast = shares(&["--model", ".", "--phase", "decode", "--batch", "16", "--context", "4096"])?;
     let traced = shares(&["--from-trace", &trace.display().to_string()])?;
     println!("{forecast}\n{traced}");
-    for (standing, share) in traced.as_object().ok_or("no shares")? {
-        assert_eq!(forecast[standing]["calls"], share["calls"], "{standing}");
+    for (source, share) in traced.as_object().ok_or("no shares")? {
+        assert_eq!(forecast[source]["calls"], share["calls"], "{source}");
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use clap::{Args, Parser};
 use density::{Checked, DensityArguments, check_density};
 use forecast::ForecastArguments;
 use perfdb_audit::coverage::{
-    Audit, Options, Settled, Standing, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest,
+    AnswerSource, Audit, Options, Settled, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest,
 };
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Staged, commit, refuse_inputs};
@@ -321,16 +321,16 @@ impl Files {
 }
 
 fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {
-    let surroundings = asked.layout.surroundings(asked.tp_size, asked.ep_size);
+    let parallel = asked.layout.parallel(asked.tp_size, asked.ep_size);
     let grid = asked.layout.grid();
     let mut workloads = Vec::new();
     for trace in &asked.from_trace {
-        workloads.push(Workload::of_trace(trace.as_ref(), &surroundings, grid.as_ref())?);
+        workloads.push(Workload::of_trace(trace.as_ref(), &parallel, grid.as_ref())?);
     }
     for manifest in &asked.manifest {
-        workloads.extend(Workload::of_manifest(manifest.as_ref(), &surroundings, grid.as_ref())?);
+        workloads.extend(Workload::of_manifest(manifest.as_ref(), &parallel, grid.as_ref())?);
     }
-    workloads.extend(forecast.workload(&surroundings, grid.as_ref())?);
+    workloads.extend(forecast.workload(&parallel, grid.as_ref())?);
     Ok(workloads)
 }
 
@@ -339,11 +339,11 @@ fn check_limits(gate: &mut Gate, audit: &Audit, limits: &LimitArguments) {
     let in_percent = |share: f64| 100.0 * share;
     for WorkloadAudit { name, shares, .. } in &audit.workloads {
         let name = one_line(name);
-        let exact = in_percent(shares.of_calls(Standing::Exact).min(shares.of_time(Standing::Exact)));
+        let exact = in_percent(shares.of_calls(AnswerSource::Exact).min(shares.of_time(AnswerSource::Exact)));
         if let Some(least) = limits.require_exact.filter(|least| exact < *least) {
             gate.exceeded(format!("{name}: {exact:.1} % are exact"), format!("at least {least} %"));
         }
-        let without = |of: &dyn Fn(Standing) -> f64| of(Standing::Beyond) + of(Standing::Missing);
+        let without = |of: &dyn Fn(AnswerSource) -> f64| of(AnswerSource::Beyond) + of(AnswerSource::Missing);
         let missing = in_percent(without(&|one| shares.of_calls(one)).max(without(&|one| shares.of_time(one))));
         if let Some(most) = limits.max_missing.filter(|most| missing > *most) {
             gate.exceeded(format!("{name}: {missing:.1} % have no answer"), percent(most));

@@ -18,7 +18,7 @@ use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
-use perfdb_query::Surroundings;
+use perfdb_query::ParallelConfig;
 use perfdb_report::density::{document, screen, text};
 use perfdb_report::list_csv::{OF_DENSITY, list_csv};
 use perfdb_store::op_mapping::OpMapping;
@@ -241,6 +241,6 @@ fn inputs(
         let path = Path::new(path).display();
         return Err(Failure::lines(vec![format!("{path}: its SHA-256 is {sha256}, not what --manifest-sha256 says")]));
     }
-    inputs.workloads = Some(Workload::parse_manifest(path.as_ref(), &bytes, &Surroundings::default(), None)?);
+    inputs.workloads = Some(Workload::parse_manifest(path.as_ref(), &bytes, &ParallelConfig::default(), None)?);
     Ok((inputs, Some(sha256)))
 }

@@ -224,9 +224,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 }
 
 fn workloads(arguments: &Arguments) -> Result<Vec<Workload>, Failure> {
-    let surroundings = arguments.layout.surroundings(arguments.tp_size, arguments.ep_size);
+    let parallel = arguments.layout.parallel(arguments.tp_size, arguments.ep_size);
     let grid = arguments.layout.grid();
-    let read = |trace: &OsString| Workload::of_trace(trace.as_ref(), &surroundings, grid.as_ref());
+    let read = |trace: &OsString| Workload::of_trace(trace.as_ref(), &parallel, grid.as_ref());
     Ok(arguments.workload.iter().map(read).collect::<Result<_, _>>()?)
 }
 

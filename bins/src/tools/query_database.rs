@@ -28,7 +28,7 @@ use known_names::KnownNames;
 use listing::list;
 use perfdb_files::escape::{one_line, shown};
 use perfdb_files::replace::refuse_inputs;
-use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings};
+use perfdb_query::{Database, Layer, ParallelConfig, ReaderSemantics};
 use perfdb_report::answers::Details;
 use questions::{Questions, traced_calls};
 use sink::{Columns, Files, Sink};
@@ -57,7 +57,7 @@ struct Arguments {
     question: QuestionArguments,
 
     #[command(flatten)]
-    surroundings: SurroundingArguments,
+    parallel: ParallelArguments,
 
     /// Lookup rules: corrected, best (adds predictions with intervals), upstream, upstream-2025
     #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
@@ -151,8 +151,8 @@ struct QuestionArguments {
 
 /// What surrounds a call.
 #[derive(Args)]
-#[command(next_help_heading = "Surroundings")]
-struct SurroundingArguments {
+#[command(next_help_heading = "Parallel configuration")]
+struct ParallelArguments {
     /// Expert-parallel size
     #[arg(long, value_name = "N")]
     ep_size: Option<i64>,
@@ -165,10 +165,10 @@ struct SurroundingArguments {
     layout: LayoutArguments,
 }
 
-impl SurroundingArguments {
+impl ParallelArguments {
     /// What they say about each call.
-    fn of_calls(&self) -> Surroundings {
-        self.layout.surroundings(self.tp_size, self.ep_size)
+    fn of_calls(&self) -> ParallelConfig {
+        self.layout.parallel(self.tp_size, self.ep_size)
     }
 }
 
@@ -237,7 +237,7 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     let (intervals, names) = (Intervals::of_database(&database), KnownNames::of(&database));
     let asking = Asking { reader, intervals, names, sink, details, limit: arguments.limit, layout, read };
     let outcome = match trace {
-        Some(trace) => asking.ask_calls(traced_calls(trace, &arguments.surroundings)?)?,
+        Some(trace) => asking.ask_calls(traced_calls(trace, &arguments.parallel)?)?,
         None => asking.ask(Questions::of(&arguments)?)?,
     };
     if arguments.require && outcome.counts.missed() > 0 {

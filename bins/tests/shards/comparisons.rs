@@ -51,13 +51,13 @@ fn explain_prediction() -> TestResult {
         let kept: Vec<&str> = list.lines().filter(|line| !line.contains("gone") && !line.contains("m6:")).collect();
         Ok(fs::write(folder.join("list.yaml"), kept.join("\n"))?)
     };
-    let arguments = "explain-prediction --scenarios list.yaml --data-dir data --json ledger.json --csv ledger.csv --html ledger.html --measure-dir to_measure";
+    let arguments = "explain-prediction --scenarios list.yaml --data-dir data --json attribution.json --csv attribution.csv --html attribution.html --measure-dir to_measure";
     merges_to_the_whole(prepare, arguments)
 }
 
 #[test]
 fn explain_prediction_with_a_scenario_that_fails() -> TestResult {
-    let arguments = "explain-prediction --scenarios list.yaml --json ledger.json";
+    let arguments = "explain-prediction --scenarios list.yaml --json attribution.json";
     merges_to_the_whole(|folder| scenarios(folder, true), arguments)
 }
 

@@ -5,7 +5,7 @@
 //! how far the tables that are asked can be trusted.
 //!
 //! ```
-//! use perfdb_audit::coverage::{Question, Standing, Workload, audit, Options};
+//! use perfdb_audit::coverage::{Question, AnswerSource, Workload, audit, Options};
 //! use perfdb_query::{DType, Database, Query, Tensor};
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -25,25 +25,25 @@
 //! let database = Database::open(folder.path())?;
 //! let audit = audit(&database, vec![workload], &Options::default())?;
 //! let shares = &audit.workloads[0].shares;
-//! assert_eq!((shares.of(Standing::Exact).calls, shares.of(Standing::Interpolated).calls), (32, 32));
+//! assert_eq!((shares.of(AnswerSource::Exact).calls, shares.of(AnswerSource::Interpolated).calls), (32, 32));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod answer_source;
 mod asked;
 mod audit;
 pub mod density;
 mod error;
 mod kernels;
 mod shares;
-mod standing;
 mod suggestion;
 mod workload;
 
+pub use answer_source::{AnswerSource, Finding};
 pub use asked::Asked;
 pub use audit::{Audit, Options, WorkloadAudit, audit};
 pub use error::Error;
 pub use kernels::{KernelAudit, Trust};
 pub use shares::{Share, Shares};
-pub use standing::{Finding, Standing};
 pub use suggestion::{Settled, Suggestion, Suggestions, Unsuggested, append, settle, suggest};
 pub use workload::{Question, Workload};

@@ -1,6 +1,6 @@
 //! Rows that are appended while others write to the same database: each comes once, and the figures are of one state of it.
 
-use perfdb_audit::coverage::{Options, Question, Settled, Standing, Workload, append, audit, settle, suggest};
+use perfdb_audit::coverage::{AnswerSource, Options, Question, Settled, Workload, append, audit, settle, suggest};
 use perfdb_files::lock::{DirectoryLocks, LockOptions, Notice};
 use perfdb_query::{DType, Database, Query, Tensor};
 use perfdb_store::op_mapping::OpMapping;
@@ -71,7 +71,7 @@ fn an_audit_is_of_the_database_as_it_is_at_its_end() -> TestResult {
     let (database, options, workloads) = database(folder.path())?;
     write_table(folder.path(), &[row(16, "5.0"), row(64, "8.0"), row(100, "9.0")])?;
     let audit = audit(&database, workloads.clone(), &options)?;
-    assert_eq!(audit.workloads[0].shares.of(Standing::Exact).calls, 2);
+    assert_eq!(audit.workloads[0].shares.of(AnswerSource::Exact).calls, 2);
     assert_eq!(audit.into_workloads(), workloads);
     Ok(())
 }
@@ -85,7 +85,7 @@ fn what_another_run_has_appended_meanwhile_is_not_appended_again() -> TestResult
     // The other run measures one of the two, and leaves the other one to be measured.
     let theirs = [row(16, "5.0"), row(64, "8.0"), row(100, "9.0"), row(200, "")];
     let settled = settle_beside(&theirs, folder.path(), &database, workloads, &options, 5)?;
-    assert_eq!(settled.audit.workloads[0].shares.of(Standing::Exact).calls, 2);
+    assert_eq!(settled.audit.workloads[0].shares.of(AnswerSource::Exact).calls, 2);
     assert_eq!((settled.suggestions.rows.len(), settled.suggestions.waiting), (0, 1));
     assert!(append(&settled.suggestions.rows)?.is_empty());
     Ok(())

@@ -3,7 +3,7 @@
 use perfdb_audit::coverage::Workload;
 use perfdb_audit::coverage::density::{Class, Declaration, Hole, Inputs, Kind, Limit, Report, Verdict, check};
 use perfdb_grid::grids;
-use perfdb_query::Surroundings;
+use perfdb_query::ParallelConfig;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn queries_are_judged_by_their_rows() -> TestResult {
     let path = folder.path().join("q.jsonl");
     fs::write(&path, manifest.concat())?;
     let mut inputs = Inputs::new(folder.path());
-    inputs.workloads = Some(Workload::of_manifest(&path, &Surroundings::default(), None)?);
+    inputs.workloads = Some(Workload::of_manifest(&path, &ParallelConfig::default(), None)?);
     let report = check(&inputs)?;
     let classes: Vec<_> = report.questions.iter().map(|one| (one.class, one.rule)).collect();
     let turned = (Class::Compatible, Some("transpose"));

@@ -6,7 +6,7 @@
 //! - [`m6`]: one ratio, time taken from measurements over measured time;
 //! - [`operators`]: time and count per kernel type on both sides, for any number of [`scenario`]s;
 //! - [`shapes`]: the same per kernel type and shape;
-//! - [`ledger`]: where the difference comes from, adding up to 100 %;
+//! - [`attribution`]: where the difference comes from, adding up to 100 %;
 //! - [`cut`]: the forward passes in a whole profile;
 //! - [`event_table`]: the events of a trace as the rows of a table.
 //!
@@ -42,12 +42,12 @@
 //! on every run. Memory grows with the number of kernel types and shapes, not with the files.
 #![forbid(unsafe_code)]
 
+pub mod attribution;
 pub mod cut;
 mod error;
 mod event;
 pub mod event_table;
 mod fold;
-pub mod ledger;
 pub mod m6;
 pub mod operators;
 mod phase;

@@ -1,8 +1,8 @@
 //! Gates that can be lived with: only what was inside a limit before and is outside now fails.
 
 use crate::Semantics;
+use crate::attribution::{Detail, Explanation, Group};
 use crate::error::Error;
-use crate::ledger::{Detail, Explanation, Group};
 use crate::operators::{OpRow, measured_total_us, share_pct};
 use crate::profile::{GroupingPolicy, MeasuredSpread, RelativeSpread};
 use crate::scenario::Scenario;
@@ -181,13 +181,13 @@ impl Baseline {
 
     /// The groups of an explanation that have left the limit.
     pub fn check_explanation(&self, scenario: &str, explanation: &Explanation, limit_pct: f64) -> Vec<Regression> {
-        let ledger = &explanation.ledger;
+        let attribution = &explanation.attribution;
         let mut spreads: FxHashMap<(&str, &str), RelativeSpread> = FxHashMap::default();
-        for leaf in &ledger.leaves {
-            if let Detail::Time(time) = &leaf.detail
+        for contribution in &attribution.contributions {
+            if let Detail::Time(time) = &contribution.detail
                 && let Some(spread) = time.relative_spread()
             {
-                spreads.insert((&leaf.kernel_type, &leaf.shape), spread);
+                spreads.insert((&contribution.kernel_type, &contribution.shape), spread);
             }
         }
         let check = |group: &Group| {
@@ -198,7 +198,7 @@ impl Baseline {
             let spread = spreads.get(&(group.kernel_type.as_str(), group.shape.as_str())).filter(|_| same_calls);
             Some(Regression { spread: spread.copied(), ..regression })
         };
-        ledger.groups.iter().filter_map(check).collect()
+        attribution.groups.iter().filter_map(check).collect()
     }
 }
 

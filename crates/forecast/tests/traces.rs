@@ -1,7 +1,7 @@
 //! The forecast against what the simulator wrote.
 
 use perfdb_forecast::{Batch, Call, Deployment, Layout, Model, Phase, Quantization, forecast};
-use perfdb_query::{Query, Surroundings, read_trace};
+use perfdb_query::{ParallelConfig, Query, read_trace};
 use std::path::{Path, PathBuf};
 
 const QWEN3: &str = r#"{"model_type": "qwen3", "attention_bias": false, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120,
@@ -37,7 +37,7 @@ fn bare(query: &Query) -> Query {
 /// Calls of the trace that are forecast, out of all of them; what differs is printed.
 fn shared_calls(calls: &[Call], trace: &Path) -> (u64, u64) {
     let forecast: Vec<(Query, u64)> = calls.iter().map(|call| (bare(&call.query), call.count)).collect();
-    let traced = read_trace(trace, &Surroundings::default()).expect("a trace");
+    let traced = read_trace(trace, &ParallelConfig::default()).expect("a trace");
     let (mut common, mut total) = (0, 0);
     for call in &traced {
         let query = bare(&call.query);

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example draw_interval < testdata/prediction/products.csv > docs/img/prediction-interval.svg`
 
-use perfdb_model::predict::{MatMul, Operands, Place, Precision, Rows, Table};
+use perfdb_model::predict::{MatMul, Operands, Point, Precision, Rows, Table};
 use std::error::Error;
 use std::fmt::Write;
 
@@ -33,8 +33,8 @@ impl Frame {
     }
 }
 
-fn product(rows: f64, columns: f64, inner: f64) -> Place {
-    Place::matmul(MatMul { rows, columns, inner }, Operands::of(Precision::Bf16))
+fn product(rows: f64, columns: f64, inner: f64) -> Point {
+    Point::matmul(MatMul { rows, columns, inner }, Operands::of(Precision::Bf16))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let mut sums = [(0.0, 0); 2];
     for (name, slice) in &tables {
-        println!("{name} ({} rows)", slice.places.len());
+        println!("{name} ({} rows)", slice.points.len());
         let curves: [(&str, Curve); 2] = [("planned", slice.planned()?), ("random", slice.drawn()?)];
         for ((rule, curve), (sum, missing)) in curves.iter().zip(&mut sums) {
             let errors: Vec<String> = curve.nine_of_ten.iter().map(|error| percent(*error)).collect();

@@ -1,11 +1,11 @@
 //! Durations between, beside and beyond measured ones, with 90 % intervals.
 //!
 //! ```
-//! use perfdb_model::predict::{Class, MatMul, Operands, Place, Precision, Rows, Table};
+//! use perfdb_model::predict::{Class, MatMul, Operands, Point, Precision, Rows, Table};
 //!
 //! let product = |rows| {
 //!     let product = MatMul { rows, columns: 4096.0, inner: 4096.0 };
-//!     Place::matmul(product, Operands::of(Precision::Bf16))
+//!     Point::matmul(product, Operands::of(Precision::Bf16))
 //! };
 //! let mut measured = Rows::new(3);
 //! for (line, (rows, time_us)) in [(64.0, 30.0), (256.0, 33.0), (1024.0, 110.0), (4096.0, 401.0)].into_iter().enumerate() {
@@ -18,20 +18,22 @@
 //! # Ok::<(), &str>(())
 //! ```
 //!
-//! A [`Place`] says what a call is: its axes, its work, its configuration. A [`Table`] holds the measured [`Rows`] of a kernel
+//! A [`Point`] says what a call is: its axes, its work, its configuration. A [`Table`] holds the measured [`Rows`] of a kernel
 //! type by slice, learns from them when it is first asked, and answers with an [`Estimate`]. The method: the time of a fitted
 //! roofline, times the efficiency of the nearest rows (ordinary kriging of its logarithm), with an interval as wide as the errors
 //! of rows that were left out in the way the question lies to the rows.
 
 mod around;
-mod beyond;
 mod build;
 mod calibrate;
 mod calibration;
 mod class;
+mod collocated;
+mod cross_validation;
 mod doubt;
 mod estimate;
 mod explanation;
+mod extrapolate;
 mod family;
 mod forest;
 mod kriging;
@@ -39,34 +41,32 @@ mod model;
 mod outliers;
 mod partners;
 mod pass;
-mod place;
 pub mod plan;
+mod point;
 mod power;
-mod reach;
 mod repeats;
 mod rows;
 mod scale;
 mod search;
 mod table;
-mod trials;
-mod twin;
+mod work_range;
 
 pub use crate::roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };
-pub use beyond::Method;
 pub use class::Class;
+pub use collocated::CollocatedRow;
+pub use cross_validation::{CrossValidation, LeftOut, LeftOutRows, Trial};
 pub use doubt::{Doubt, Residual};
 pub use estimate::{Estimate, measured_interval};
 pub use explanation::{Explanation, Neighbour};
+pub use extrapolate::Method;
 pub use family::{Columns, Family};
 pub use model::Model;
 pub use outliers::Outlier;
 pub use pass::{Calls, SHARED, Sum, sum};
-pub use place::{BY_ROUTED_ROWS, Lean, MOST_AXES, Place, configuration};
+pub use point::{BY_ROUTED_ROWS, Coupling, MOST_AXES, Point, configuration};
 pub use repeats::Timed;
 pub use rows::{Rows, log_deviation};
 pub use search::neighbours;
 pub use table::Table;
-pub use trials::{LeftOut, LeftOutRows, Trial, Trials};
-pub use twin::TwinRow;

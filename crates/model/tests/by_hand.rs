@@ -2,7 +2,7 @@
 
 use perfdb_model::predict::plan::{farthest, in_steps, next, scores, spread};
 use perfdb_model::predict::{
-    Class, Columns, Doubt, Family, Model, Place, Rows, Table, Timed, configuration, log_deviation, measured_interval,
+    Class, Columns, Doubt, Family, Model, Point, Rows, Table, Timed, configuration, log_deviation, measured_interval,
 };
 
 fn is_close(found: f64, expected: f64) -> bool {
@@ -68,9 +68,9 @@ fn the_deviation_of_a_logarithm_is_that_of_a_log_normal_time() {
 #[test]
 fn places_count_in_steps_of_the_grid() {
     // log2(1 + x) is 1, 2, 3 and 5: distances of 1, 1 and 2, whose median is one step.
-    let places = [[1.0], [3.0], [7.0], [31.0]];
-    let places: Vec<&[f64]> = places.iter().map(|place| &place[..]).collect();
-    assert_eq!(in_steps(&places), [[1.0], [2.0], [3.0], [5.0]]);
+    let points = [[1.0], [3.0], [7.0], [31.0]];
+    let points: Vec<&[f64]> = points.iter().map(|point| &point[..]).collect();
+    assert_eq!(in_steps(&points), [[1.0], [2.0], [3.0], [5.0]]);
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn mixed_attention_counts_pairs_of_tokens_and_tokens_that_are_read() {
             None
         }
     }
-    let place = |columns: &[(&str, f64)]| Family::MixedAttention.place(&Named(columns)).expect("all columns");
+    let point = |columns: &[(&str, f64)]| Family::MixedAttention.point(&Named(columns)).expect("all columns");
     // Two requests of 4 tokens after 10: each token attends to 10, to half of its 4 and to itself.
-    let requests = place(&[("batch", 2.0), ("query_tokens", 4.0), ("past_tokens", 10.0)]);
+    let requests = point(&[("batch", 2.0), ("query_tokens", 4.0), ("past_tokens", 10.0)]);
     assert_eq!((requests.work.operations, requests.work.bytes), (2.0 * 4.0 * 13.0, 2.0 * 15.0));
     // A chunk of 4 tokens after 10, and 3 requests that read 7 tokens and their own.
-    let mixed = place(&[("prefill_chunk", 4.0), ("kv_prefill", 10.0), ("n_decode", 3.0), ("kv_decode", 7.0)]);
+    let mixed = point(&[("prefill_chunk", 4.0), ("kv_prefill", 10.0), ("n_decode", 3.0), ("kv_decode", 7.0)]);
     assert_eq!((mixed.work.operations, mixed.work.bytes), (4.0 * 12.5 + 4.0, 3.0 * 8.0 + 14.0));
     assert_eq!((mixed.axes.as_slice(), mixed.axes[Family::MixedAttention.size()]), (&[4.0, 10.0, 3.0, 7.0][..], 7.0));
     assert_eq!((Family::DecodeAttention.size(), Family::Layers.size()), (1, 0));
@@ -98,7 +98,7 @@ fn mixed_attention_counts_pairs_of_tokens_and_tokens_that_are_read() {
 #[test]
 fn rows_vary_on_the_axes_on_which_they_differ() {
     let mut rows = Rows::new(2);
-    (0..3).for_each(|row| rows.push(row, &Place::sizes(&[f64::from(1 + row), 64.0]), 5.0, None));
+    (0..3).for_each(|row| rows.push(row, &Point::sizes(&[f64::from(1 + row), 64.0]), 5.0, None));
     assert_eq!([0, 1].map(|axis| rows.varies(axis)), [true, false]);
 }
 
@@ -106,12 +106,12 @@ fn rows_vary_on_the_axes_on_which_they_differ() {
 fn rows_of_one_size_are_left_behind_by_larger_calls_alone() {
     let mut rows = Rows::new(2);
     (0..8).for_each(|row| {
-        rows.push(row, &Place::sizes(&[64.0, f64::from(1 << row)]), 5.0 + f64::from(row), None);
+        rows.push(row, &Point::sizes(&[64.0, f64::from(1 << row)]), 5.0 + f64::from(row), None);
     });
     let table = Table::new(vec![rows], Some(0));
     let class = |size: f64| {
-        let place = Place { configuration: configuration(&[16.0]), ..Place::sizes(&[size, 20.0]) };
-        table.predict(0, &place).map(|answer| answer.class)
+        let point = Point { configuration: configuration(&[16.0]), ..Point::sizes(&[size, 20.0]) };
+        table.predict(0, &point).map(|answer| answer.class)
     };
     assert_eq!([32.0, 64.0, 128.0].map(class), [Some(Class::Inside), Some(Class::Inside), Some(Class::Beyond)]);
 }
@@ -128,12 +128,12 @@ fn a_score_is_sigma_times_the_fourth_root_of_the_disagreement() {
 }
 
 /// What `plan::next` chooses by what the model is unsure of, and by distance alone.
-fn both_ways(known: &Rows, at: &[f64], open: &[Place], count: usize) -> [Vec<usize>; 2] {
+fn both_ways(known: &Rows, at: &[f64], open: &[Point], count: usize) -> [Vec<usize>; 2] {
     let model = Model::build(vec![known.clone()], Some(0)).expect("rows");
-    let doubts: Vec<Doubt> = open.iter().map(|place| model.doubt(0, place).expect("a place")).collect();
+    let doubts: Vec<Doubt> = open.iter().map(|point| model.doubt(0, point).expect("a point")).collect();
     let coordinates: Vec<&[f64]> = doubts.iter().map(|doubt| doubt.coordinates.as_slice()).collect();
     let by_doubt = spread(&scores(&doubts.iter().collect::<Vec<_>>()), &coordinates, count);
-    let all: Vec<&[f64]> = at.chunks(1).chain(open.iter().map(|place| place.axes.as_slice())).collect();
+    let all: Vec<&[f64]> = at.chunks(1).chain(open.iter().map(|point| point.axes.as_slice())).collect();
     let steps = in_steps(&all);
     [by_doubt, farthest(&steps[..at.len()], &steps[at.len()..], count)]
 }
@@ -146,12 +146,12 @@ fn doubt_counts_once_eight_rows_and_a_tenth_of_all_are_known() {
         let mut rows = Rows::new(1);
         for (row, size) in sizes(known).into_iter().enumerate() {
             let jump = if row > 4 { 1.0 + 2.0 * (row % 2) as f64 } else { 1.0 };
-            rows.push(row as u32, &Place::sizes(&[size]), (3.0 + size / 10.0) * jump, None);
+            rows.push(row as u32, &Point::sizes(&[size]), (3.0 + size / 10.0) * jump, None);
         }
         rows
     };
-    let open = |count: usize| -> Vec<Place> {
-        (0..count).map(|at| Place::sizes(&[1.5 * (at as f64 * 7.0 / count as f64).exp2()])).collect()
+    let open = |count: usize| -> Vec<Point> {
+        (0..count).map(|at| Point::sizes(&[1.5 * (at as f64 * 7.0 / count as f64).exp2()])).collect()
     };
     for (known, count, is_by_doubt) in [(7, 12, false), (8, 12, true), (9, 90, false), (10, 90, true)] {
         let (rows, open) = (rows(known), open(count));

@@ -55,11 +55,11 @@ fn series(draws: &mut Draws, ([passes, layers], lengths): Size, noise: Noise, sc
     for pass in 0..passes {
         let common = noise.pass * draws.normal();
         for _ in 0..layers {
-            for (place, time) in lengths.into_iter().enumerate() {
+            for (point, time) in lengths.into_iter().enumerate() {
                 let fresh = (1.0 - noise.memory * noise.memory).sqrt() * noise.call * draws.normal();
                 deviation = noise.memory * deviation + fresh;
                 let longer = if draws.uniform() < noise.interrupted { 2.0 } else { 1.0 };
-                series.push(scale * longer * time * (1.0 + common + deviation), place as u32, pass);
+                series.push(scale * longer * time * (1.0 + common + deviation), point as u32, pass);
             }
         }
     }

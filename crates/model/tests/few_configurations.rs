@@ -1,6 +1,6 @@
 //! Where rows of equal work, or two configurations, are all that is known.
 
-use perfdb_model::predict::{Class, Place, Rows, Table};
+use perfdb_model::predict::{Class, Point, Rows, Table};
 
 /// An elementwise kernel: a cache that holds a million elements, beyond which each takes four times as long.
 fn elementwise_us(rows: f64, columns: f64) -> f64 {
@@ -10,19 +10,19 @@ fn elementwise_us(rows: f64, columns: f64) -> f64 {
 
 #[test]
 fn a_cache_that_overflows_is_known_from_other_columns() {
-    let place = |rows: f64, columns: f64, leans: bool| {
-        let place = Place::elementwise(rows, columns, 3.0);
-        if leans { place } else { Place { lean: &[], ..place } }
+    let point = |rows: f64, columns: f64, couples: bool| {
+        let point = Point::elementwise(rows, columns, 3.0);
+        if couples { point } else { Point { coupling: &[], ..point } }
     };
     let sizes: Vec<f64> = (0..12).map(|power| f64::from(1 << power)).collect();
     let columns: Vec<f64> = (0..7).map(|power| f64::from(256 << power)).collect();
-    let worst = |leans: bool| {
+    let worst = |couples: bool| {
         let mut measured = Rows::new(2);
         for rows in &sizes {
             for columns in &columns {
                 measured.push(
                     measured.len() as u32,
-                    &place(*rows, *columns, leans),
+                    &point(*rows, *columns, couples),
                     elementwise_us(*rows, *columns),
                     None,
                 );
@@ -31,14 +31,14 @@ fn a_cache_that_overflows_is_known_from_other_columns() {
         let table = Table::new(vec![measured], Some(0));
         // Larger than all rows; other columns have calls of as many elements.
         let errors = columns[..5].iter().map(|columns| {
-            let answer = table.predict(0, &place(4096.0, *columns, leans)).expect("an answer");
+            let answer = table.predict(0, &point(4096.0, *columns, couples)).expect("an answer");
             assert_eq!(answer.class, Class::Beyond);
             (answer.duration_us / elementwise_us(4096.0, *columns)).ln().abs()
         });
         errors.fold(0.0, f64::max)
     };
-    let (leaning, upright) = (worst(true), worst(false));
-    assert!(leaning < 0.1 && upright > 2.0 * leaning, "{leaning} {upright}");
+    let (coupled, uncoupled) = (worst(true), worst(false));
+    assert!(coupled < 0.1 && uncoupled > 2.0 * coupled, "{coupled} {uncoupled}");
 }
 
 #[test]
@@ -49,12 +49,12 @@ fn two_configurations_tell_that_a_third_is_uncertain() {
     let mut measured = Rows::new(2);
     for ranks in [1.0, 8.0] {
         for tokens in &sizes {
-            measured.push(measured.len() as u32, &Place::layer(*tokens, ranks), time_us(*tokens, ranks), None);
+            measured.push(measured.len() as u32, &Point::layer(*tokens, ranks), time_us(*tokens, ranks), None);
         }
     }
     let table = Table::new(vec![measured], Some(0));
     let half_width = |ranks: f64| {
-        let answer = table.predict(0, &Place::layer(500.0, ranks)).expect("an answer");
+        let answer = table.predict(0, &Point::layer(500.0, ranks)).expect("an answer");
         assert_eq!(answer.class, if ranks == 8.0 { Class::Inside } else { Class::NewConfiguration });
         answer.half_width()
     };
@@ -67,14 +67,14 @@ fn a_slice_without_rows_is_a_new_configuration() {
     let mut measured = Rows::new(2);
     for rows in (0..12).map(|power| f64::from(1 << power)) {
         for columns in (0..5).map(|power| f64::from(256 << power)) {
-            let place = Place::elementwise(rows, columns, 3.0);
-            measured.push(measured.len() as u32, &place, elementwise_us(rows, columns), None);
+            let point = Point::elementwise(rows, columns, 3.0);
+            measured.push(measured.len() as u32, &point, elementwise_us(rows, columns), None);
         }
     }
     let table = Table::new(vec![measured, Rows::new(2)], Some(0));
     // A row of the other slice.
-    let place = Place::elementwise(64.0, 512.0, 3.0);
-    let classes = [0, 1].map(|slice| table.predict(slice, &place).map(|answer| answer.class));
+    let point = Point::elementwise(64.0, 512.0, 3.0);
+    let classes = [0, 1].map(|slice| table.predict(slice, &point).map(|answer| answer.class));
     assert_eq!(classes, [Some(Class::Measured), Some(Class::NewConfiguration)]);
 }
 
@@ -84,14 +84,14 @@ fn a_slice_without_rows_changes_nothing_of_the_others() {
         let mut measured = Rows::new(2);
         for rows in (0..12).map(|power| f64::from(1 << power)) {
             for columns in (0..5).map(|power| f64::from(256 << power)) {
-                let place = Place::elementwise(rows, columns, 3.0);
-                measured.push(measured.len() as u32, &place, elementwise_us(rows, columns), None);
+                let point = Point::elementwise(rows, columns, 3.0);
+                measured.push(measured.len() as u32, &point, elementwise_us(rows, columns), None);
             }
         }
         let (slices, slice) =
             if is_first { (vec![measured, Rows::new(2)], 0) } else { (vec![Rows::new(2), measured], 1) };
         let table = Table::new(slices, Some(0));
-        table.predict(slice, &Place::elementwise(4096.0, 1024.0, 3.0)).map(|answer| answer.duration_us)
+        table.predict(slice, &Point::elementwise(4096.0, 1024.0, 3.0)).map(|answer| answer.duration_us)
     };
     assert!(answer(true).is_some());
     assert_eq!(answer(true), answer(false));

@@ -4,7 +4,7 @@
 mod row;
 
 use perfdb_model::predict::{
-    Class, Columns, Family, MatMul, Operands, Place, Precision, Rows, Table, Work, configuration,
+    Class, Columns, Family, MatMul, Operands, Point, Precision, Rows, Table, Work, configuration,
 };
 use row::Row;
 use std::collections::BTreeMap;
@@ -28,28 +28,28 @@ fn score(
     group: &[&str],
     time: (&str, f64),
     constants: &serde_json::Value,
-    is_left_out: impl Fn(&Place) -> bool,
+    is_left_out: impl Fn(&Point) -> bool,
 ) -> Result<Score, Box<dyn Error>> {
     let mut reader = csv::Reader::from_path(path)?;
     let names = reader.headers()?.clone();
-    let mut slices: BTreeMap<Vec<String>, Vec<(Place, f64)>> = BTreeMap::new();
+    let mut slices: BTreeMap<Vec<String>, Vec<(Point, f64)>> = BTreeMap::new();
     for cells in reader.records() {
         let row = Row { names: &names, cells: cells?, constants };
-        let place = family.place(&row).ok_or("a row lacks a column")?;
+        let point = family.point(&row).ok_or("a row lacks a column")?;
         let time_us = row.number(time.0).ok_or("a row without a time")? * time.1;
         let key = group.iter().map(|column| row.text(column).unwrap_or_default().to_owned()).collect();
-        slices.entry(key).or_default().push((place, time_us));
+        slices.entry(key).or_default().push((point, time_us));
     }
     let mut known = Vec::new();
     let mut asked = Vec::new();
     for (slice, rows) in slices.into_values().enumerate() {
-        let axis_count = rows.first().map_or(0, |(place, _)| place.axes.len());
+        let axis_count = rows.first().map_or(0, |(point, _)| point.axes.len());
         let mut left = Rows::new(axis_count);
-        for (line, (place, time_us)) in rows.into_iter().enumerate() {
-            if is_left_out(&place) {
-                asked.push((slice, place, time_us));
+        for (line, (point, time_us)) in rows.into_iter().enumerate() {
+            if is_left_out(&point) {
+                asked.push((slice, point, time_us));
             } else {
-                left.push(line as u32, &place, time_us, None);
+                left.push(line as u32, &point, time_us, None);
             }
         }
         known.push(left);
@@ -57,9 +57,9 @@ fn score(
     let table = Table::new(known, Some(family.size()));
     let mut errors = Vec::new();
     let mut covered = 0;
-    for (slice, place, time_us) in &asked {
-        let answer = table.predict(*slice, place).ok_or("no answer")?;
-        assert_ne!(answer.class, Class::Measured, "a row that was left out is not measured: {place:?}");
+    for (slice, point, time_us) in &asked {
+        let answer = table.predict(*slice, point).ok_or("no answer")?;
+        assert_ne!(answer.class, Class::Measured, "a row that was left out is not measured: {point:?}");
         errors.push((answer.duration_us / time_us).ln().abs().exp_m1());
         covered += usize::from((answer.low_us..=answer.high_us).contains(time_us));
     }
@@ -72,9 +72,9 @@ fn score(
     })
 }
 
-/// One place in so many, whatever the order of rows.
-fn one_in(count: u64) -> impl Fn(&Place) -> bool {
-    move |place| configuration(&place.axes).is_multiple_of(count)
+/// One point in so many, whatever the order of rows.
+fn one_in(count: u64) -> impl Fn(&Point) -> bool {
+    move |point| configuration(&point.axes).is_multiple_of(count)
 }
 
 fn root() -> PathBuf {
@@ -88,7 +88,7 @@ fn a_made_up_table_is_predicted_within_its_noise_and_steps() -> Result<(), Box<d
     let single = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, one_in(10))?;
     assert!(single.asked > 80 && single.median < 0.03 && single.nine_of_ten < 0.15, "{single:?}");
     assert!((0.82..=0.98).contains(&single.covered), "{single:?}");
-    let weights = |place: &Place| configuration(&place.axes[1..]).is_multiple_of(8);
+    let weights = |point: &Point| configuration(&point.axes[1..]).is_multiple_of(8);
     let whole = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, weights)?;
     assert!(whole.asked > 40 && whole.nine_of_ten < 0.35, "{whole:?}");
     assert!((0.75..=1.0).contains(&whole.covered), "{whole:?}");
@@ -96,13 +96,13 @@ fn a_made_up_table_is_predicted_within_its_noise_and_steps() -> Result<(), Box<d
 }
 
 /// Products whose times are a roofline times what `noise` says of each.
-fn few_products(count: u32, noise: impl Fn(u32) -> f64) -> Vec<(Place, f64)> {
+fn few_products(count: u32, noise: impl Fn(u32) -> f64) -> Vec<(Point, f64)> {
     (0..count)
         .map(|number| {
             let (rows, columns) = (f64::from(1 << (2 * (number % 4))), f64::from(1024 << (number / 4)));
-            let place = Place::matmul(MatMul { rows, columns, inner: 2048.0 }, Operands::of(Precision::Bf16));
-            let time_us = 3.0 + place.work.operations / 3e8 + place.work.bytes / 1e6;
-            (place, time_us * noise(number))
+            let point = Point::matmul(MatMul { rows, columns, inner: 2048.0 }, Operands::of(Precision::Bf16));
+            let time_us = 3.0 + point.work.operations / 3e8 + point.work.bytes / 1e6;
+            (point, time_us * noise(number))
         })
         .collect()
 }
@@ -119,18 +119,18 @@ fn few_rows_know_that_they_are_few() -> Result<(), Box<dyn Error>> {
         let all = few_products(8, noise);
         for hidden in 0..all.len() {
             let mut rows = Rows::new(3);
-            for (number, (place, time_us)) in all.iter().enumerate().filter(|(number, _)| *number != hidden) {
-                rows.push(number as u32, place, *time_us, None);
+            for (number, (point, time_us)) in all.iter().enumerate().filter(|(number, _)| *number != hidden) {
+                rows.push(number as u32, point, *time_us, None);
             }
-            let (place, time_us) = &all[hidden];
-            let answer = Table::new(vec![rows], Some(0)).predict(0, place).ok_or("no answer")?;
+            let (point, time_us) = &all[hidden];
+            let answer = Table::new(vec![rows], Some(0)).predict(0, point).ok_or("no answer")?;
             asked += 1;
             held += usize::from((answer.low_us..=answer.high_us).contains(time_us));
             // Beyond the work of the rows, intervals open.
             let others =
-                || all.iter().enumerate().filter(|(number, _)| *number != hidden).map(|(_, (place, _))| place.work);
+                || all.iter().enumerate().filter(|(number, _)| *number != hidden).map(|(_, (point, _))| point.work);
             let is_within = |of: fn(Work) -> f64| {
-                others().any(|other| of(other) <= of(place.work)) && others().any(|other| of(other) >= of(place.work))
+                others().any(|other| of(other) <= of(point.work)) && others().any(|other| of(other) >= of(point.work))
             };
             if answer.class != Class::Beyond && is_within(|work| work.operations) && is_within(|work| work.bytes) {
                 assert!(answer.half_width() < 2.0 + 1e-9, "{answer:?}");
@@ -143,14 +143,14 @@ fn few_rows_know_that_they_are_few() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn few_small_rows_do_not_know_what_large_ones_take() -> Result<(), Box<dyn Error>> {
-    let product = |rows, columns, inner| Place::matmul(MatMul { rows, columns, inner }, Operands::of(Precision::Bf16));
+    let product = |rows, columns, inner| Point::matmul(MatMul { rows, columns, inner }, Operands::of(Precision::Bf16));
     // Every call has the same cost, and hardly more: the rows know nothing of operations and bytes.
-    let time_us = |place: &Place| 8.0 + place.work.operations / 1e8 + place.work.bytes / 1e6;
+    let time_us = |point: &Point| 8.0 + point.work.operations / 1e8 + point.work.bytes / 1e6;
     for count in [2u32, 4, 8, 12, 32] {
         let mut rows = Rows::new(3);
         for number in 0..count {
-            let place = product(f64::from(1 + number % 4), f64::from(256 + 32 * (number / 4)), 256.0);
-            rows.push(number, &place, time_us(&place), None);
+            let point = product(f64::from(1 + number % 4), f64::from(256 + 32 * (number / 4)), 256.0);
+            rows.push(number, &point, time_us(&point), None);
         }
         let table = Table::new(vec![rows], Some(0));
         for factor in [4.0, 16.0, 64.0] {

@@ -1,20 +1,20 @@
 //! What must hold of every prediction.
 
-use perfdb_model::predict::{Class, MatMul, Model, Operands, Place, Precision, Rows, Table};
+use perfdb_model::predict::{Class, MatMul, Model, Operands, Point, Precision, Rows, Table};
 use proptest::prelude::*;
 
 /// Rows, columns, inner size and duration.
 type Measured = (u32, u32, u32, f64);
 
-fn place(rows: u32, columns: u32, inner: u32) -> Place {
+fn point(rows: u32, columns: u32, inner: u32) -> Point {
     let product = MatMul { rows: rows.into(), columns: columns.into(), inner: inner.into() };
-    Place::matmul(product, Operands::of(Precision::Bf16))
+    Point::matmul(product, Operands::of(Precision::Bf16))
 }
 
 fn table(measured: &[Measured]) -> Table {
     let mut rows = Rows::new(3);
     for (line, (m, n, k, time_us)) in measured.iter().enumerate() {
-        rows.push(line as u32, &place(*m, *n, *k), *time_us, None);
+        rows.push(line as u32, &point(*m, *n, *k), *time_us, None);
     }
     Table::new(vec![rows], Some(0))
 }
@@ -35,10 +35,10 @@ fn some_rows() -> impl Strategy<Value = Vec<Measured>> {
 #[test]
 fn one_row_tells_less_the_further_away_the_question_is() {
     let mut one = Rows::new(1);
-    one.push(0, &Place::sizes(&[1.0]), 2.0, None);
+    one.push(0, &Point::sizes(&[1.0]), 2.0, None);
     let model = Model::build(vec![one], Some(0)).expect("a row");
-    let near = model.predict(0, &Place::sizes(&[2.0])).expect("an answer");
-    let far = model.predict(0, &Place::sizes(&[4096.0])).expect("an answer");
+    let near = model.predict(0, &Point::sizes(&[2.0])).expect("an answer");
+    let far = model.predict(0, &Point::sizes(&[4096.0])).expect("an answer");
     // A call that costs the same whatever its size, and one whose time goes with it, are both held.
     assert!(far.low_us < 2.0 && far.high_us > 2.0 * 4096.0 * 0.5, "{far:?}");
     assert!(near.half_width() < far.half_width() && near.low_us < 2.0 && near.high_us > 4.0, "{near:?} {far:?}");
@@ -51,14 +51,14 @@ proptest! {
     fn an_exact_row_answers_itself(rows in some_rows()) {
         let table = table(&rows);
         for (m, n, k, time_us) in rows {
-            let answer = table.predict(0, &place(m, n, k)).expect("there are rows");
+            let answer = table.predict(0, &point(m, n, k)).expect("there are rows");
             prop_assert_eq!((answer.duration_us, answer.class), (time_us, Class::Measured));
         }
     }
 
     #[test]
     fn nothing_else_is_measured_and_nothing_is_negative(rows in some_rows(), asked in (1u32..100_000, 1u32..9999, 1u32..9999)) {
-        let answer = table(&rows).predict(0, &place(asked.0, asked.1, asked.2)).expect("there are rows");
+        let answer = table(&rows).predict(0, &point(asked.0, asked.1, asked.2)).expect("there are rows");
         let is_row = rows.iter().any(|row| (row.0, row.1, row.2) == asked);
         prop_assert_eq!(answer.class == Class::Measured, is_row);
         prop_assert!(0.0 < answer.low_us && answer.low_us <= answer.duration_us, "{answer:?}");
@@ -67,7 +67,7 @@ proptest! {
 
     #[test]
     fn the_order_of_rows_is_of_no_matter(rows in some_rows(), seed in any::<u64>()) {
-        let asked = place(300, 700, 900);
+        let asked = point(300, 700, 900);
         let answer = table(&rows).predict(0, &asked);
         let mut shuffled = rows.clone();
         shuffled.sort_by_key(|row| (u64::from(row.0) * 31 + u64::from(row.1) * 17 + u64::from(row.2)).wrapping_mul(seed | 1));
@@ -76,7 +76,7 @@ proptest! {
 
     #[test]
     fn times_in_another_unit_give_the_same_answer_in_it(rows in some_rows(), factor in 1e-3f64..1e3) {
-        let asked = place(300, 700, 900);
+        let asked = point(300, 700, 900);
         let answer = table(&rows).predict(0, &asked).expect("there are rows");
         let scaled: Vec<Measured> = rows.iter().map(|(m, n, k, t)| (*m, *n, *k, t * factor)).collect();
         let other = table(&scaled).predict(0, &asked).expect("there are rows");
@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn weights_add_up_to_one(rows in some_rows()) {
-        let explained = table(&rows).explain(0, &place(300, 700, 900)).expect("there are rows");
+        let explained = table(&rows).explain(0, &point(300, 700, 900)).expect("there are rows");
         let sum: f64 = explained.neighbours.iter().map(|neighbour| neighbour.weight).sum();
         prop_assert!((sum - 1.0).abs() < 1e-6 || explained.method == perfdb_model::predict::Method::Plane, "{explained:?}");
     }
@@ -97,19 +97,19 @@ proptest! {
 fn rows_that_are_no_measurements_are_passed_over() {
     let mut rows = Rows::new(3);
     for (line, time_us) in [5.0, 0.0, -1.0, f64::NAN, f64::INFINITY].into_iter().enumerate() {
-        rows.push(line as u32, &place(16 << line, 64, 64), time_us, None);
+        rows.push(line as u32, &point(16 << line, 64, 64), time_us, None);
     }
     assert_eq!((rows.len(), rows.rejected()), (1, [1, 2, 3, 4].as_slice()));
-    let answer = Table::new(vec![rows], Some(0)).predict(0, &place(32, 64, 64)).expect("one row is left");
+    let answer = Table::new(vec![rows], Some(0)).predict(0, &point(32, 64, 64)).expect("one row is left");
     // A factor of three on either side, and room for a time that stays as it is or doubles with the work.
     let width = answer.high_us / answer.low_us;
     assert!((9.0..=18.0).contains(&width), "one row says little: {answer:?}");
-    assert_eq!(Table::new(vec![Rows::new(3)], Some(0)).predict(0, &place(32, 64, 64)), None);
+    assert_eq!(Table::new(vec![Rows::new(3)], Some(0)).predict(0, &point(32, 64, 64)), None);
 }
 
 #[test]
 fn repeats_are_one_row_with_their_median() {
-    let answer = table(&[(16, 64, 64, 5.0), (16, 64, 64, 9.0), (16, 64, 64, 6.0)]).predict(0, &place(16, 64, 64));
+    let answer = table(&[(16, 64, 64, 5.0), (16, 64, 64, 9.0), (16, 64, 64, 6.0)]).predict(0, &point(16, 64, 64));
     assert_eq!(answer.map(|answer| answer.duration_us), Some(6.0));
 }
 

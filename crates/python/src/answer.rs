@@ -3,7 +3,7 @@
 use crate::database::Database;
 use crate::errors::of_message;
 use crate::question::Query;
-use perfdb_query::{Answer as LibraryAnswer, Fact, Miss, Query as LibraryQuery, Reader, RowRef, answer_to_json};
+use perfdb_query::{Answer as LibraryAnswer, Fact, LookupError, Query as LibraryQuery, Reader, RowRef, answer_to_json};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl From<&RowRef> for Row {
 /// What a call costs, or why nobody knows. It is true where there is a duration.
 #[pyclass(frozen, module = "perfdb")]
 pub(crate) struct Answer {
-    pub(crate) result: Arc<Result<LibraryAnswer, Miss>>,
+    pub(crate) result: Arc<Result<LibraryAnswer, LookupError>>,
     pub(crate) query: Arc<LibraryQuery>,
     pub(crate) reader: Reader,
     pub(crate) database: Py<Database>,
@@ -62,7 +62,7 @@ impl Answer {
         self.result.as_ref().as_ref().ok()
     }
 
-    fn miss(&self) -> Option<&Miss> {
+    fn miss(&self) -> Option<&LookupError> {
         self.result.as_ref().as_ref().err()
     }
 }

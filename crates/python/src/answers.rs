@@ -7,7 +7,7 @@ use crate::errors::of_message;
 use crate::question::Query;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, RecordBatch};
-use perfdb_query::{Answer as LibraryAnswer, Miss, Query as LibraryQuery, Reader};
+use perfdb_query::{Answer as LibraryAnswer, LookupError, Query as LibraryQuery, Reader};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
@@ -22,7 +22,7 @@ pub(crate) struct Answers {
     pub(crate) reader: Reader,
     pub(crate) database: Py<Database>,
     pub(crate) queries: Vec<Arc<LibraryQuery>>,
-    pub(crate) results: Vec<Arc<Result<LibraryAnswer, Miss>>>,
+    pub(crate) results: Vec<Arc<Result<LibraryAnswer, LookupError>>>,
 }
 
 #[pymethods]
@@ -52,7 +52,7 @@ impl Answers {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let answers = slf.get();
         let again = slf.py().import("perfdb._perfdb")?.getattr("answers_again")?;
-        let malformed = |miss: &Miss| miss.detail.clone().filter(|_| miss.reason.code() == "malformed_query");
+        let malformed = |miss: &LookupError| miss.detail.clone().filter(|_| miss.reason.code() == "malformed_query");
         let queries = answers.queries.iter().zip(&answers.results);
         let queries = queries
             .map(|(query, result)| (Query(query.clone()), result.as_ref().as_ref().err().and_then(malformed)))

@@ -1,11 +1,11 @@
 //! Comparisons, checks and forecasts, as the JSON that the tools write; the package makes objects of it.
 
 use crate::errors::{error, of_message};
-use perfdb_compare::ledger::{Options as LedgerOptions, explain_files};
+use perfdb_compare::attribution::{Options as AttributionOptions, explain_files};
 use perfdb_doctor::{Options as CheckOptions, check};
 use perfdb_forecast::serving::{Described, Plan, Scheme, Sweep};
+use perfdb_report::attribution::{NamedExplanation, document, page};
 use perfdb_report::forecast::{NONE_FITS, Served, document as forecast_document, refused};
-use perfdb_report::ledger::{NamedExplanation, document, page};
 use perfdb_report::page::{Page, Provenance};
 use perfdb_report::pages::{doctor_page, forecast_page, traces_page};
 use perfdb_report::tracediff::json;
@@ -69,7 +69,7 @@ pub(crate) fn explain_prediction(
     n_forward_passes: f64,
     data_dir: Option<PathBuf>,
 ) -> PyResult<Outcome> {
-    let passes = perfdb_compare::ledger::Passes::of_double(n_forward_passes)
+    let passes = perfdb_compare::attribution::Passes::of_double(n_forward_passes)
         .ok_or_else(|| PyValueError::new_err("n_forward_passes is a positive number"))?;
     let (warnings, outcome) = py.detach(|| {
         let mapping = match data_dir.map(|folder| folder.join("op_mapping.yaml")) {
@@ -79,7 +79,7 @@ pub(crate) fn explain_prediction(
                 found => found,
             },
         };
-        let options = LedgerOptions { mapping: mapping.as_ref(), passes, ..LedgerOptions::default() };
+        let options = AttributionOptions { mapping: mapping.as_ref(), passes, ..AttributionOptions::default() };
         let outcome = explain_files(&tc_trace, &prof_trace, &options).map_err(|failure| error(&failure))?;
         let json = document(&outcome.result).map_err(|failure| error(&failure))?;
         let warnings: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();

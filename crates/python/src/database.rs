@@ -4,14 +4,14 @@ use crate::answer::Answer;
 use crate::answers::Answers;
 use crate::arrow::ArrowTable;
 use crate::errors::{error, of_message, unreadable};
-use crate::question::{Surroundings, of_cells, of_kernel, of_operator, question};
+use crate::question::{ParallelConfig, of_cells, of_kernel, of_operator, question};
 use crate::{errors, kernel_rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use perfdb_files::with_causes;
-use perfdb_query::{Database as LibraryDatabase, Grid, Layer, Miss, Query, Reader, ReaderSemantics};
+use perfdb_query::{Database as LibraryDatabase, Grid, Layer, LookupError, Query, Reader, ReaderSemantics};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -61,7 +61,7 @@ impl Database {
                 let from = results.len();
                 let answer = |asked: &Asked| match asked {
                     Ok(query) => reader.lookup(query),
-                    Err(reason) => Err(Miss::malformed(reason)),
+                    Err(reason) => Err(LookupError::malformed(reason)),
                 };
                 results.extend(block.iter().map(|asked| Arc::new(answer(asked))));
                 results[from..].iter().find_map(|result| result.as_ref().as_ref().err().and_then(unreadable))
@@ -150,8 +150,8 @@ impl Database {
         tier: Option<i64>,
     ) -> PyResult<Answer> {
         let grid = grid.map(|(shape, tiers)| Grid { shape, tiers });
-        let surroundings = Surroundings { ep_size, tp_size, sequence_parallel, grid, tier };
-        Self::ask(slf, Arc::new(of_operator(operator, inputs, outputs, keywords, surroundings)?))
+        let parallel = ParallelConfig { ep_size, tp_size, sequence_parallel, grid, tier };
+        Self::ask(slf, Arc::new(of_operator(operator, inputs, outputs, keywords, parallel)?))
     }
 
     /// What a question costs: a Query, or a dictionary as in a manifest of query-database.

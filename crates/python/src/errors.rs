@@ -1,7 +1,7 @@
 //! Errors of the libraries as Python exceptions.
 
 use perfdb_files::with_causes;
-use perfdb_query::Miss;
+use perfdb_query::LookupError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyFileNotFoundError};
 use pyo3::prelude::*;
@@ -44,7 +44,7 @@ pub(crate) fn error(error: &(dyn std::error::Error + 'static)) -> PyErr {
 }
 
 /// A table that cannot be read is an error; that nothing fits is an answer.
-pub(crate) fn unreadable(miss: &Miss) -> Option<PyErr> {
+pub(crate) fn unreadable(miss: &LookupError) -> Option<PyErr> {
     let is_unreadable = miss.is_unreadable();
     is_unreadable.then(|| of_message(&miss.detail.clone().unwrap_or_else(|| miss.to_string()), false))
 }

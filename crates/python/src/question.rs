@@ -41,14 +41,14 @@ impl Query {
         grid: Option<(Vec<i64>, Vec<i64>)>,
         tier: Option<i64>,
     ) -> PyResult<Query> {
-        let surroundings = Surroundings {
+        let parallel = ParallelConfig {
             ep_size,
             tp_size,
             sequence_parallel,
             grid: grid.map(|(shape, tiers)| Grid { shape, tiers }),
             tier,
         };
-        Ok(Query(Arc::new(of_operator(operator, arguments, outputs, keywords, surroundings)?)))
+        Ok(Query(Arc::new(of_operator(operator, arguments, outputs, keywords, parallel)?)))
     }
 
     /// A question as it stands in a manifest: a dictionary, or its JSON text.
@@ -99,7 +99,7 @@ fn shown(argument: &Argument) -> String {
 
 /// What surrounds a call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ParallelConfig {
     pub(crate) ep_size: Option<i64>,
     pub(crate) tp_size: Option<i64>,
     pub(crate) sequence_parallel: bool,
@@ -195,14 +195,14 @@ pub(crate) fn of_operator(
     arguments: &Bound<'_, PyAny>,
     outputs: Option<&Bound<'_, PyAny>>,
     keywords: Option<&Bound<'_, PyDict>>,
-    surroundings: Surroundings,
+    parallel: ParallelConfig,
 ) -> PyResult<LibraryQuery> {
     let mut query = LibraryQuery::operator(operator)
-        .ep_size(surroundings.ep_size)
-        .tp_size(surroundings.tp_size)
-        .sequence_parallel(surroundings.sequence_parallel)
-        .grid(surroundings.grid)
-        .tier(surroundings.tier);
+        .ep_size(parallel.ep_size)
+        .tp_size(parallel.tp_size)
+        .sequence_parallel(parallel.sequence_parallel)
+        .grid(parallel.grid)
+        .tier(parallel.tier);
     for value in arguments.try_iter()? {
         query = query.argument(argument(&value?)?);
     }

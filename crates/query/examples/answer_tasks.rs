@@ -3,7 +3,7 @@
 //! The first line is `#` and JSON: `task`, `family`, `group` (columns that must be equal), `axes`, `size_axis`, `config`,
 //! `constants`. A CSV follows: `role` (`known`, `ask`), `point`, the group columns, the axes, `time_us` (empty where asked).
 
-use perfdb_model::predict::{Columns, Estimate, Family, Place, Rows, Table, configuration};
+use perfdb_model::predict::{Columns, Estimate, Family, Point, Rows, Table, configuration};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -60,12 +60,12 @@ impl Kind {
         }
     }
 
-    fn place(&self, row: &Row<'_>) -> Option<Place> {
+    fn place(&self, row: &Row<'_>) -> Option<Point> {
         match self {
-            Kind::Known(family) => family.place(row),
+            Kind::Known(family) => family.point(row),
             Kind::Generic(axes) => {
                 let sizes: Option<Vec<f64>> = axes.iter().map(|axis| row.number(axis)).collect();
-                Some(Place::generic(&sizes?))
+                Some(Point::generic(&sizes?))
             }
         }
     }
@@ -79,7 +79,7 @@ impl Kind {
 }
 
 /// A slice of the table: the rows that are known, and the places asked for with their identifiers.
-type Slice = (Option<Rows>, Vec<(String, Place)>);
+type Slice = (Option<Rows>, Vec<(String, Point)>);
 
 /// What is asked, with its answers.
 fn answer<R: std::io::Read>(task: &Value, mut rows: csv::Reader<R>) -> Result<Vec<(String, Estimate)>, Box<dyn Error>> {

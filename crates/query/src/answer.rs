@@ -1,9 +1,9 @@
 //! Answers, and why there is none.
 
-use crate::between::Among;
+use crate::interpolate::Among;
 use crate::query::Shape;
 use crate::reason::Reason;
-use perfdb_model::predict::{Class, Doubt, TwinRow};
+use perfdb_model::predict::{Class, CollocatedRow, Doubt};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
@@ -98,19 +98,19 @@ pub struct Interpolation {
     pub axes: SmallVec<[&'static str; 3]>,
     /// The coordinates of the call.
     pub target: SmallVec<[f64; 3]>,
-    /// The places used: coordinates, duration and weight.
-    pub points: Vec<Place>,
+    /// The points used: coordinates, duration and weight.
+    pub points: Vec<WeightedPoint>,
     /// How many rows could have been used.
     pub candidate_count: usize,
     /// Lowest and highest value over all triangulations, where more than one is right.
     pub range_us: Option<[f64; 2]>,
-    /// The points of the table among which the places are.
+    /// The points of the table among which they are.
     pub(crate) among: Option<Among>,
 }
 
-/// A place between which is interpolated.
+/// A point between which is interpolated.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct WeightedPoint {
     /// On each axis.
     pub coordinates: SmallVec<[f64; 3]>,
     /// The duration there.
@@ -163,7 +163,7 @@ pub struct Prediction {
     /// The rows that it is based on with their weights, the heaviest first; none for a sum.
     pub rows: Vec<(RowRef, f64)>,
     /// The row of the same sizes that differs in other columns, where it tells something.
-    pub twin: Option<Twin>,
+    pub collocated: Option<Collocated>,
     /// The fitted roofline's duration over this one; `None` for rows as they are, and for sums.
     pub efficiency: Option<f64>,
     /// How unsure it is and where it lies in its slice, whose rows are numbered by their lines: for choosing what to measure next. `None`
@@ -175,7 +175,7 @@ pub struct Prediction {
 
 /// A row of the same sizes as a call, of which something else differs: the data type, the distribution of tokens over experts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Twin {
+pub struct Collocated {
     /// The row.
     pub row: RowRef,
     /// By how much longer it took than calls of the same shape take around these sizes, relatively: 0.03 for 3 % longer.
@@ -184,10 +184,10 @@ pub struct Twin {
     pub share: f64,
 }
 
-impl Twin {
+impl Collocated {
     /// With a name for the number of the row.
-    pub(crate) fn new(twin: TwinRow, reference: impl FnOnce(u32) -> RowRef) -> Twin {
-        Twin { row: reference(twin.row), excess: twin.excess, share: twin.share }
+    pub(crate) fn new(collocated: CollocatedRow, reference: impl FnOnce(u32) -> RowRef) -> Collocated {
+        Collocated { row: reference(collocated.row), excess: collocated.excess, share: collocated.share }
     }
 }
 
@@ -281,20 +281,20 @@ impl Answer {
 /// No answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{reason}{}", detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default())]
-pub struct Miss {
+pub struct LookupError {
     /// Why.
     pub reason: Reason,
     /// More about it, such as why a table cannot be used.
     pub detail: Option<String>,
 }
 
-impl From<Reason> for Miss {
+impl From<Reason> for LookupError {
     fn from(reason: Reason) -> Self {
-        Miss { reason, detail: None }
+        LookupError { reason, detail: None }
     }
 }
 
-impl Miss {
+impl LookupError {
     /// Whether a table cannot be read or used, so that nothing is known about its rows; the detail names file and reason.
     pub fn is_unreadable(&self) -> bool {
         self.reason.is_unreadable()
@@ -302,7 +302,7 @@ impl Miss {
 
     /// That a row of a batch is no query, and why.
     pub fn malformed(reason: impl Into<String>) -> Self {
-        Miss { reason: Reason::new("malformed_query"), detail: Some(reason.into()) }
+        LookupError { reason: Reason::new("malformed_query"), detail: Some(reason.into()) }
     }
 
     pub(crate) fn new(code: &'static str) -> Self {

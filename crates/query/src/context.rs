@@ -1,6 +1,6 @@
 //! A question with the rules and the tables that it is asked of.
 
-use crate::answer::Miss;
+use crate::answer::LookupError;
 use crate::explanation::Explanation;
 use crate::query::{Query, Target};
 use crate::semantics::{ReaderKind, Rules};
@@ -57,14 +57,14 @@ impl<'d> Context<'d> {
 
     /// The table of a kernel type; `None` if there is none.
     #[inline]
-    pub(crate) fn table(&self, name: &str) -> Result<Option<&'d KernelRows>, Miss> {
+    pub(crate) fn table(&self, name: &str) -> Result<Option<&'d KernelRows>, LookupError> {
         let known = self.operator.and_then(|operator| operator.slot(name));
         self.state.rows(known.or_else(|| self.state.slot(name)))
     }
 
     /// The table of an entry's kernel type; `None` if there is none.
     #[inline]
-    pub(crate) fn own_table(&self, entry: &Entry) -> Result<Option<&'d KernelRows>, Miss> {
+    pub(crate) fn own_table(&self, entry: &Entry) -> Result<Option<&'d KernelRows>, LookupError> {
         match (self.operator, entry.kernel_type.as_deref()) {
             // That of the operator was looked up when the mapping was read.
             (Some(operator), _) if std::ptr::eq(&operator.entry, entry) => self.state.rows(operator.own_slot),
@@ -87,7 +87,7 @@ impl<'d> Context<'d> {
 
     /// The tables that exist, in order.
     #[inline]
-    pub(crate) fn tables(&self, names: &[&str]) -> Result<SmallVec<[&'d KernelRows; 4]>, Miss> {
+    pub(crate) fn tables(&self, names: &[&str]) -> Result<SmallVec<[&'d KernelRows; 4]>, LookupError> {
         let mut tables = SmallVec::new();
         for name in names {
             if let Some(table) = self.table(name)? {
@@ -98,7 +98,7 @@ impl<'d> Context<'d> {
     }
 
     /// The table of a collective.
-    pub(crate) fn collective(&self, name: &str) -> Result<Option<&'d CollectiveRows>, Miss> {
+    pub(crate) fn collective(&self, name: &str) -> Result<Option<&'d CollectiveRows>, LookupError> {
         self.state.collective(self.state.slot(name))
     }
 }

@@ -1,6 +1,6 @@
 //! A database as one value, and readers of it.
 
-use crate::answer::{Answer, Miss};
+use crate::answer::{Answer, LookupError};
 use crate::context::Context;
 use crate::engine;
 use crate::error::Error;
@@ -47,7 +47,7 @@ impl Database {
     ///
     /// # Errors
     /// The reason why there is no answer.
-    pub fn lookup(&self, query: &Query) -> Result<Answer, Miss> {
+    pub fn lookup(&self, query: &Query) -> Result<Answer, LookupError> {
         self.reader(ReaderSemantics::default(), Layer::default()).lookup(query)
     }
 
@@ -100,7 +100,7 @@ impl Database {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn rows(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
+    pub fn rows(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, LookupError> {
         self.state().shared_rows(kernel_type)
     }
 
@@ -108,7 +108,7 @@ impl Database {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn row_count(&self, kernel_type: &str) -> Result<Option<usize>, Miss> {
+    pub fn row_count(&self, kernel_type: &str) -> Result<Option<usize>, LookupError> {
         let state = self.state();
         let slot = state.slot(kernel_type);
         if state.registry.is_collective(kernel_type)
@@ -138,7 +138,7 @@ impl Database {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn evaluate(&self, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
+    pub fn evaluate(&self, kernel_type: &str) -> Result<Option<Evaluation>, LookupError> {
         self.evaluate_under(kernel_type, ReaderSemantics::Best, &|_| {})
     }
 
@@ -152,7 +152,7 @@ impl Database {
         kernel_type: &str,
         semantics: ReaderSemantics,
         done: &(dyn Fn(f64) + Sync),
-    ) -> Result<Option<Evaluation>, Miss> {
+    ) -> Result<Option<Evaluation>, LookupError> {
         evaluate(&self.state(), kernel_type, semantics, done)
     }
 
@@ -161,7 +161,7 @@ impl Database {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn slices(&self, kernel_type: &str) -> Result<Option<Vec<Slices>>, Miss> {
+    pub fn slices(&self, kernel_type: &str) -> Result<Option<Vec<Slices>>, LookupError> {
         slices(&self.state(), kernel_type)
     }
 
@@ -198,12 +198,12 @@ impl Reader {
     /// # Errors
     /// The reason.
     #[inline]
-    pub fn lookup(&self, query: &Query) -> Result<Answer, Miss> {
+    pub fn lookup(&self, query: &Query) -> Result<Answer, LookupError> {
         engine::answer(&Context::new(&self.state, self.semantics.rules(), query, None), self.layer)
     }
 
     /// The answer together with everything that was tried on the way.
-    pub fn explain(&self, query: &Query) -> (Result<Answer, Miss>, Explanation) {
+    pub fn explain(&self, query: &Query) -> (Result<Answer, LookupError>, Explanation) {
         let explanation = RefCell::new(Explanation::default());
         let context = Context::new(&self.state, self.semantics.rules(), query, Some(&explanation));
         context.explain_tables();
@@ -216,8 +216,8 @@ impl Reader {
     }
 }
 
-impl From<StoreError> for Miss {
+impl From<StoreError> for LookupError {
     fn from(error: StoreError) -> Self {
-        Miss { reason: crate::reason::Reason::new("unreadable"), detail: Some(error.to_string()) }
+        LookupError { reason: crate::reason::Reason::new("unreadable"), detail: Some(error.to_string()) }
     }
 }

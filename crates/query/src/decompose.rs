@@ -6,7 +6,7 @@ mod projections;
 mod sparse;
 
 use crate::context::Context;
-use crate::measured::fields::Fields;
+use crate::lookup::fields::Fields;
 use crate::query::{Argument, Tensor};
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;

@@ -1,14 +1,14 @@
 //! One question on its way through the rules.
 
-use crate::answer::{Answer, Miss, Source};
+use crate::answer::{Answer, LookupError, Source};
 use crate::context::Context;
 use crate::interval::{of_other_type, with_interval};
 use crate::semantics::Layer;
-use crate::{between, measured};
+use crate::{interpolate, lookup};
 use perfdb_store::dtype::DType;
 
 /// Answers in a layer, with an interval where the rules say so. Rows of another data type answer where none of the very type does.
-pub(crate) fn answer(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {
+pub(crate) fn answer(context: &Context<'_>, layer: Layer) -> Result<Answer, LookupError> {
     let answer = of_type(context, layer);
     if !context.rules.exact_types || matches!(&answer, Ok(answer) if answer.source != Source::Partial) {
         return answer;
@@ -39,9 +39,9 @@ fn other_types(context: &Context<'_>) -> impl Iterator<Item = (DType, DType)> {
     others.filter_map(move |dtype| first.filter(|first| *first != dtype).map(|first| (first, dtype)))
 }
 
-fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {
+fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, LookupError> {
     // The one value that is returned, so that an answer is made where the caller wants it and not copied.
-    let mut answer = measured::lookup(context);
+    let mut answer = lookup::lookup(context);
     let is_final = match &answer {
         Ok(answer) => answer.source != Source::Partial && !(answer.is_padded() && context.rules.bracket_before_padding),
         Err(miss) => miss.is_unreadable(),
@@ -61,8 +61,8 @@ fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {
 }
 
 /// The answer between rows, or what the measured reader has if there is none.
-fn between_rows(context: &Context<'_>, measured: Result<Answer, Miss>) -> Result<Answer, Miss> {
-    match (between::lookup(context), measured) {
+fn between_rows(context: &Context<'_>, measured: Result<Answer, LookupError>) -> Result<Answer, LookupError> {
+    match (interpolate::lookup(context), measured) {
         (Ok(answer), _) => Ok(answer),
         (Err(_), Ok(answer)) if context.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),
         // The reader of 2025 reports the reason of the exact search.

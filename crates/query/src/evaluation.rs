@@ -9,12 +9,12 @@ pub use outliers::{Outlier, outliers};
 pub use repeats::{Drift, Repeats};
 pub use score::Score;
 
-use crate::answer::Miss;
-use crate::between::{Learnt, Point, learnt};
+use crate::answer::LookupError;
+use crate::interpolate::{Learnt, RowPoint, learnt};
 use crate::semantics::ReaderSemantics;
 use crate::state::State;
 use perfdb_files::parallel::on_all_cores;
-use perfdb_model::predict::{Class, Estimate, LeftOut, Place, Rows, Table, Trials};
+use perfdb_model::predict::{Class, CrossValidation, Estimate, LeftOut, Point, Rows, Table};
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
@@ -140,13 +140,13 @@ pub struct Slices {
     /// That along which calls grow.
     pub size: usize,
     /// The rows of each: place, line in the file, duration in microseconds.
-    pub slices: Vec<Vec<(Place, u32, f64)>>,
+    pub slices: Vec<Vec<(Point, u32, f64)>>,
 }
 
 impl Slices {
     /// The rows of each slice, to learn from; their numbers are lines.
     pub fn rows(&self) -> Vec<Rows> {
-        let rows_of = |slice: &Vec<(Place, u32, f64)>| {
+        let rows_of = |slice: &Vec<(Point, u32, f64)>| {
             let mut rows = Rows::new(self.axes.len());
             slice.iter().for_each(|(place, line, us)| rows.push(*line, place, *us, None));
             rows
@@ -169,11 +169,11 @@ struct Sliced {
 }
 
 /// The slices of a kernel type, by their axes; `None` without a table of it.
-pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slices>>, Miss> {
+pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slices>>, LookupError> {
     Ok(sliced(state, kernel_type)?.map(|sliced| sliced.slices))
 }
 
-fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
+fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, LookupError> {
     let slot = state.slot(kernel_type);
     if state.registry.is_collective(kernel_type) {
         let Some(table) = state.collective(slot)? else { return Ok(None) };
@@ -192,8 +192,8 @@ fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
         }));
     }
     let Some(table) = state.rows(slot)? else { return Ok(None) };
-    let slice = |points: Vec<(Place, Point)>| -> Vec<(Place, u32, f64)> {
-        let line = |point: &Point| table.row(point.row).reference().line;
+    let slice = |points: Vec<(Point, RowPoint)>| -> Vec<(Point, u32, f64)> {
+        let line = |point: &RowPoint| table.row(point.row).reference().line;
         points.into_iter().map(|(place, point)| (place, line(&point), point.duration_us)).collect()
     };
     let slices = |learnt: Learnt| Slices {
@@ -215,7 +215,7 @@ pub(crate) fn evaluate(
     kernel_type: &str,
     semantics: ReaderSemantics,
     done: &(dyn Fn(f64) + Sync),
-) -> Result<Option<Evaluation>, Miss> {
+) -> Result<Option<Evaluation>, LookupError> {
     let Some(sliced) = sliced(state, kernel_type)? else { return Ok(None) };
     if semantics != ReaderSemantics::Best {
         return lookups::evaluate(state, &sliced, semantics, done).map(Some);
@@ -227,7 +227,7 @@ pub(crate) fn evaluate(
 fn described(sliced: &Sliced) -> Evaluation {
     let all = || sliced.slices.iter().flat_map(|slices| &slices.slices).filter(|slice| !slice.is_empty());
     let placed: usize = all().map(Vec::len).sum();
-    let is_alone = |slice: &&Vec<(Place, u32, f64)>| repeats::is_one_place(slice);
+    let is_alone = |slice: &&Vec<(Point, u32, f64)>| repeats::is_one_place(slice);
     Evaluation {
         kernel_type: sliced.kernel_type.clone(),
         path: sliced.path.clone(),
@@ -244,15 +244,15 @@ fn described(sliced: &Sliced) -> Evaluation {
 }
 
 fn of_predictions(sliced: &Sliced, done: &(dyn Fn(f64) + Sync)) -> Evaluation {
-    let tried: Vec<(&Slices, Trials)> =
-        sliced.slices.iter().map(|slices| (slices, Trials::of(slices.rows(), Some(slices.size)))).collect();
-    let rounds: Vec<(&Slices, &Trials, usize)> = tried
+    let tried: Vec<(&Slices, CrossValidation)> =
+        sliced.slices.iter().map(|slices| (slices, CrossValidation::of(slices.rows(), Some(slices.size)))).collect();
+    let rounds: Vec<(&Slices, &CrossValidation, usize)> = tried
         .iter()
         .flat_map(|(slices, trials)| (0..trials.rounds()).map(move |round| (*slices, trials, round)))
         .collect();
     let share = 1.0 / rounds.len().max(1) as f64;
     let trials: Vec<Vec<Trial>> = on_all_cores(|| {
-        let run = |(slices, trials, round): (&Slices, &Trials, usize)| -> Vec<Trial> {
+        let run = |(slices, trials, round): (&Slices, &CrossValidation, usize)| -> Vec<Trial> {
             let found = trials.run(round).into_iter().map(|trial| of_trial(slices, trial)).collect();
             done(share);
             found

@@ -180,7 +180,7 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
         _ => "interpolated",
     };
     let sentence = format!("{estimate}, {how}: {}", lines.join(", "));
-    Prediction { low_us, high_us, class, rows, twin: None, efficiency: None, doubt: None, sentence }
+    Prediction { low_us, high_us, class, rows, collocated: None, efficiency: None, doubt: None, sentence }
 }
 
 fn of_parts(context: &Context<'_>, parts: &[Part], missed: &[Arc<str>]) -> Prediction {
@@ -207,7 +207,7 @@ fn of_parts(context: &Context<'_>, parts: &[Part], missed: &[Arc<str>]) -> Predi
         high_us: all.high_us,
         class,
         rows: Vec::new(),
-        twin: None,
+        collocated: None,
         efficiency: None,
         doubt: None,
         sentence: format!("{estimate}, {}", told(parts.len(), predicted, missed)),

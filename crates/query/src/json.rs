@@ -2,9 +2,9 @@
 
 mod query;
 
-use crate::answer::{Answer, Miss, Twin};
+use crate::answer::{Answer, Collocated, LookupError};
 use crate::query::{Argument, Grid, Query, Results, Tensor};
-use crate::trace::Surroundings;
+use crate::trace::ParallelConfig;
 use perfdb_pycompat::yaml;
 use perfdb_store::op_mapping::Entry;
 use serde_json::{Map, Value, json};
@@ -58,13 +58,13 @@ pub fn not_json(error: &serde_json::Error) -> String {
 }
 
 impl Query {
-    /// Reads the question of a manifest's line. What surrounds a call is taken from `surroundings` and `grid` where the question does not name it.
+    /// Reads the question of a manifest's line. What surrounds a call is taken from `parallel` and `grid` where the question does not name it.
     ///
     /// # Errors
     /// The first field that cannot be read, its path beginning with `query`.
     pub fn of_manifest_line(
         line: &Map<String, Value>,
-        surroundings: &Surroundings,
+        parallel: &ParallelConfig,
         grid: Option<&Grid>,
     ) -> Result<Query> {
         let Some(value) = line.get("query") else { return malformed("query", "missing") };
@@ -74,13 +74,13 @@ impl Query {
         })?;
         let lacks = |key: &str| value.get(key).is_none();
         if lacks("ep_size") {
-            query = query.ep_size(surroundings.ep_size);
+            query = query.ep_size(parallel.ep_size);
         }
         if lacks("tp_size") {
-            query = query.tp_size(surroundings.tp_size);
+            query = query.tp_size(parallel.tp_size);
         }
         if lacks("sequence_parallel") {
-            query = query.sequence_parallel(surroundings.sequence_parallel);
+            query = query.sequence_parallel(parallel.sequence_parallel);
         }
         if lacks("grid") {
             query = query.grid(grid.cloned());
@@ -255,7 +255,7 @@ fn grid(object: &Map<String, Value>) -> Result<Option<Grid>> {
 }
 
 /// The JSON form of an answer, or of the reason why there is none.
-pub fn answer_to_json(answer: &std::result::Result<Answer, Miss>) -> Value {
+pub fn answer_to_json(answer: &std::result::Result<Answer, LookupError>) -> Value {
     match answer {
         Ok(answer) => hit(answer),
         Err(miss) => {
@@ -323,7 +323,7 @@ fn hit(answer: &Answer) -> Value {
             object["weights"] =
                 prediction.rows.iter().map(|(row, weight)| json!({"row": row.to_string(), "weight": weight})).collect();
         }
-        if let Some(Twin { row, excess, share }) = &prediction.twin {
+        if let Some(Collocated { row, excess, share }) = &prediction.collocated {
             object["same_sizes"] = json!({"row": row.to_string(), "excess": excess, "share": share});
         }
         object["sentence"] = json!(prediction.sentence);

@@ -26,7 +26,6 @@
 struct Guide;
 
 mod answer;
-mod between;
 mod context;
 mod database;
 mod decompose;
@@ -39,9 +38,10 @@ mod explanation;
 mod facts;
 mod findings;
 mod foreign;
+mod interpolate;
 mod interval;
 mod json;
-mod measured;
+mod lookup;
 mod nearest;
 mod operands;
 mod passed_over;
@@ -57,7 +57,7 @@ mod state;
 mod table;
 mod trace;
 
-pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, Source, Twin};
+pub use answer::{Answer, Collocated, Interpolation, LookupError, Part, Prediction, RowRef, Source, WeightedPoint};
 pub use database::{Database, Reader};
 pub use error::Error;
 pub use evaluation::{Drift, Evaluation, Hidden, Outlier, Repeats, Score, Slices, Trial, Unanswered, outliers};
@@ -76,4 +76,4 @@ pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
 pub use simulator::{ChosenCorner, PartShapes, Statistics, Triangulate};
 pub use table::pool::{Dimensions, Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
-pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace, read_trace_events};
+pub use trace::{Answered, MalformedCall, ParallelConfig, TracedCall, read_trace, read_trace_events};

@@ -161,7 +161,7 @@ pub(crate) enum Target {
     Kernel,
 }
 
-/// A question: an operator call with its surroundings.
+/// A question: an operator call with its parallel.
 ///
 /// ```
 /// use perfdb_query::{DType, Query, Tensor};

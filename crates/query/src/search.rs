@@ -6,7 +6,7 @@ use crate::query::elements;
 use crate::reason::Reason;
 use crate::semantics::{Choice, Padded, Rules};
 use crate::shapes::{Tolerance, combine, is_padding_rule};
-use crate::table::index::{Likeness, key};
+use crate::table::index::{ShapeMatch, key};
 use crate::table::{KernelRow, KernelRows, Keys};
 use smallvec::smallvec;
 use std::iter::once;
@@ -129,20 +129,20 @@ pub(crate) fn by_inputs<'t>(
     accepts: impl Fn(KernelRow<'t>) -> bool,
     selection: &mut Selection<'t>,
 ) {
-    let likenesses: &[Likeness] = match rules.padded {
-        Padded::ByLastRule => &[Likeness::Padded],
-        Padded::ByAnyInput => &[Likeness::Same, Likeness::Padded],
+    let likenesses: &[ShapeMatch] = match rules.padded {
+        Padded::ByLastRule => &[ShapeMatch::Padded],
+        Padded::ByAnyInput => &[ShapeMatch::Same, ShapeMatch::Padded],
     };
-    for &likeness in likenesses {
+    for &matching in likenesses {
         for (order, &table) in tables.iter().enumerate() {
             let tolerance = table.tolerance(rules);
             let rearranged = tolerance.arrangement.rearranged(operands);
             if rearranged.as_ref().is_none_or(|new| tolerance.arrangement.keeps_given() && new.len() != operands.len())
             {
-                of_table(rules, likeness, order, table, operands, count, &accepts, selection);
+                of_table(rules, matching, order, table, operands, count, &accepts, selection);
             }
             if let Some(rearranged) = &rearranged {
-                of_table(rules, likeness, order, table, rearranged, count, &accepts, selection);
+                of_table(rules, matching, order, table, rearranged, count, &accepts, selection);
             }
         }
         // Whatever fits without padding has been seen.
@@ -156,7 +156,7 @@ pub(crate) fn by_inputs<'t>(
 #[inline]
 fn of_table<'t>(
     rules: &Rules,
-    likeness: Likeness,
+    matching: ShapeMatch,
     order: usize,
     table: &'t KernelRows,
     operands: &[Operand<'_>],
@@ -167,7 +167,7 @@ fn of_table<'t>(
     let tolerance = table.tolerance(rules);
     // Rows with more inputs count, too, if the operands are as many as are compared.
     let compared = count.filter(|count| *count == operands.len());
-    let Some(index) = table.input_index(likeness, compared) else { return };
+    let Some(index) = table.input_index(matching, compared) else { return };
     let mut of_key = |key: u64| {
         for number in index.rows(key) {
             let row = table.row(number);
@@ -181,16 +181,16 @@ fn of_table<'t>(
         }
     };
     match operands.first().filter(|_| table.is_found_by_first()) {
-        None => of_key(key(likeness, operands.iter().map(|operand| &*operand.shape))),
-        Some(first) => keys_of_flattened(tolerance, likeness, &first.shape).into_iter().for_each(of_key),
+        None => of_key(key(matching, operands.iter().map(|operand| &*operand.shape))),
+        Some(first) => keys_of_flattened(tolerance, matching, &first.shape).into_iter().for_each(of_key),
     }
 }
 
 /// The keys of rows of a flattening kernel whose first input could fit.
-fn keys_of_flattened(tolerance: &Tolerance, likeness: Likeness, first: &[i64]) -> Keys {
-    let mut keys: Keys = smallvec![key(likeness, once(first))];
+fn keys_of_flattened(tolerance: &Tolerance, matching: ShapeMatch, first: &[i64]) -> Keys {
+    let mut keys: Keys = smallvec![key(matching, once(first))];
     for matrix in tolerance.matrices(first) {
-        let other = key(likeness, once(&matrix[..]));
+        let other = key(matching, once(&matrix[..]));
         if !keys.contains(&other) {
             keys.push(other);
         }

@@ -1,8 +1,8 @@
 //! What the simulator's reader says of an answer beside its duration: the statistics that it writes into a trace.
 
-mod between;
 mod deviation;
 mod form;
+mod interpolate;
 mod lying;
 mod rejected;
 
@@ -11,12 +11,12 @@ use crate::context::Context;
 use crate::database::Reader;
 use crate::decompose::{self, Decomposed};
 use crate::facts::{Fact, Facts};
-use crate::measured::{attention, collective, composite, experts};
+use crate::lookup::{attention, collective, composite, experts};
 use crate::query::{Query, Shape};
 use crate::semantics::ReaderKind;
 use crate::table::KernelRow;
-use between::{decomposed, fallback_from, mode_between, of_interpolation, of_reader};
 use form::Asked;
+use interpolate::{decomposed, fallback_from, mode_between, of_interpolation, of_reader};
 use lying::Lying;
 use perfdb_pycompat::yaml::Node;
 use perfdb_store::columns::PROFILED_DURATION;
@@ -165,7 +165,7 @@ fn single(
             let output = context.query.results.first().and_then(|result| result.as_tensor());
             let row = answer.rows.first().and_then(|row| row_of(context, row, &answer.kernels[0]));
             if let (Some(output), Some(row)) = (output, row)
-                && let Some(scale) = crate::measured::elementwise::scale(context.rules, row, output)
+                && let Some(scale) = crate::lookup::elementwise::scale(context.rules, row, output)
                 && row.output_types().first().map(|name| &**name) != crate::dtype::profiler_name(output.dtype)
             {
                 details.push(("dtype_scale", Fact::Number(scale)));

@@ -1,6 +1,6 @@
 //! What is known of a database at one time: its mapping, and its tables once they were read.
 
-use crate::answer::{Answer, Miss, RowRef};
+use crate::answer::{Answer, LookupError, RowRef};
 use crate::error::Error;
 use crate::foreign::foreign_collectives;
 use crate::reason::Reason;
@@ -220,7 +220,7 @@ impl State {
     }
 
     #[inline]
-    pub(crate) fn rows(&self, slot: Option<u32>) -> Result<Option<&KernelRows>, Miss> {
+    pub(crate) fn rows(&self, slot: Option<u32>) -> Result<Option<&KernelRows>, LookupError> {
         let Some(slot) = slot.and_then(|slot| self.slots.get(slot as usize)) else { return Ok(None) };
         let read = slot.rows.get_or_init(|| {
             read(|| {
@@ -231,14 +231,14 @@ impl State {
     }
 
     /// The rows of a table, shared.
-    pub(crate) fn shared_rows(&self, name: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
+    pub(crate) fn shared_rows(&self, name: &str) -> Result<Option<Arc<KernelRows>>, LookupError> {
         let slot = self.slot(name);
         self.rows(slot)?;
         let slot = slot.and_then(|slot| self.slots.get(slot as usize));
         Ok(slot.and_then(|slot| slot.rows.get()?.as_ref().ok()?.clone()))
     }
 
-    pub(crate) fn collective(&self, slot: Option<u32>) -> Result<Option<&CollectiveRows>, Miss> {
+    pub(crate) fn collective(&self, slot: Option<u32>) -> Result<Option<&CollectiveRows>, LookupError> {
         let Some(slot) = slot.and_then(|slot| self.slots.get(slot as usize)) else { return Ok(None) };
         let read =
             slot.collective.get_or_init(|| read(|| CollectiveRows::read(slot.path.clone(), slot.kernel_type.clone())));
@@ -305,6 +305,6 @@ fn read<T>(read: impl FnOnce() -> Result<T, StoreError>) -> Result<Option<Arc<T>
     }
 }
 
-fn unreadable(error: &Arc<StoreError>) -> Miss {
-    Miss { reason: Reason::new("unreadable"), detail: Some(error.to_string()) }
+fn unreadable(error: &Arc<StoreError>) -> LookupError {
+    LookupError { reason: Reason::new("unreadable"), detail: Some(error.to_string()) }
 }

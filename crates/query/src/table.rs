@@ -10,13 +10,13 @@ mod row;
 
 pub use row::KernelRow;
 
-use crate::between::generic_sizes::PlansByCount;
-use crate::between::points::PointIndexes;
 use crate::dtype::{exact_name, one_spelling};
+use crate::interpolate::generic_sizes::PlansByCount;
+use crate::interpolate::points::PointIndexes;
 use crate::semantics::{ReaderKind, Rules};
 use crate::shapes::Tolerance;
 use columns::{Column, TextColumns};
-use index::{Likeness, RowIndex, block, key, key_of_row};
+use index::{RowIndex, ShapeMatch, block, key, key_of_row};
 use perfdb_store::dtype::DType;
 use perfdb_store::registry::{KernelClass, TableType};
 use policy::KernelPolicy;
@@ -211,43 +211,43 @@ impl KernelRows {
         if self.has(Column::AvgSeqLen) || self.has(Column::OldAvgSeqLen) {
             self.attention_index();
         }
-        self.inputs_index(Likeness::Same);
+        self.inputs_index(ShapeMatch::Same);
     }
 
     /// Rows of the case of this one, itself among them: of the same shapes, types, formats and runtime columns.
     pub(crate) fn repeats<'t>(&'t self, of: KernelRow<'t>) -> impl Iterator<Item = KernelRow<'t>> {
         let counted = if self.is_found_by_first() { 1 } else { usize::MAX };
-        let same = self.inputs_index(Likeness::Same).rows(key_of_row(Likeness::Same, of.matrices(), counted));
+        let same = self.inputs_index(ShapeMatch::Same).rows(key_of_row(ShapeMatch::Same, of.matrices(), counted));
         same.map(|number| self.row(number)).filter(move |row| row.is_case_of(of))
     }
 
     /// The index of the inputs, or of the first `count`; `None` if no row has this many.
     #[inline]
-    pub(crate) fn input_index(&self, likeness: Likeness, count: Option<usize>) -> Option<&RowIndex> {
+    pub(crate) fn input_index(&self, matching: ShapeMatch, count: Option<usize>) -> Option<&RowIndex> {
         match count {
-            None => Some(self.inputs_index(likeness)),
-            Some(count) => self.leading_index(likeness, count),
+            None => Some(self.inputs_index(matching)),
+            Some(count) => self.leading_index(matching, count),
         }
     }
 
-    fn inputs_index(&self, likeness: Likeness) -> &RowIndex {
-        self.by_inputs[likeness as usize].get_or_init(|| {
+    fn inputs_index(&self, matching: ShapeMatch) -> &RowIndex {
+        self.by_inputs[matching as usize].get_or_init(|| {
             let counted = if self.is_found_by_first() { 1 } else { usize::MAX };
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
-                row.is_measured().then(|| key_of_row(likeness, row.matrices(), counted))
+                row.is_measured().then(|| key_of_row(matching, row.matrices(), counted))
             })
         })
     }
 
-    fn leading_index(&self, likeness: Likeness, count: usize) -> Option<&RowIndex> {
-        let slot = &self.by_leading_inputs.get(count)?[likeness as usize];
+    fn leading_index(&self, matching: ShapeMatch, count: usize) -> Option<&RowIndex> {
+        let slot = &self.by_leading_inputs.get(count)?[matching as usize];
         let counted = if self.is_found_by_first() { count.min(1) } else { count };
         Some(slot.get_or_init(|| {
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
                 let inputs = row.matrices();
-                (row.is_measured() && inputs.len() >= count).then(|| key_of_row(likeness, inputs, counted))
+                (row.is_measured() && inputs.len() >= count).then(|| key_of_row(matching, inputs, counted))
             })
         }))
     }
@@ -258,10 +258,10 @@ impl KernelRows {
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
                 let outputs = row.outputs();
-                (row.is_measured() && !outputs.is_empty()).then(|| key_of_row(Likeness::Padded, outputs, 1))
+                (row.is_measured() && !outputs.is_empty()).then(|| key_of_row(ShapeMatch::Padded, outputs, 1))
             })
         });
-        index.rows(key(Likeness::Padded, once(shape))).map(|number| self.row(number))
+        index.rows(key(ShapeMatch::Padded, once(shape))).map(|number| self.row(number))
     }
 
     /// Attention rows with this many tokens, rounded up, and this many numbers per token, whose average length lies in a range. By length, those of

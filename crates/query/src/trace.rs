@@ -31,7 +31,7 @@ const ANALYTIC: &str = "analytic";
 
 /// What surrounds the calls of a trace and does not stand in it.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct ParallelConfig {
     /// The tensor-parallel size.
     pub tp_size: Option<i64>,
     /// The expert-parallel size, where the events do not tell.
@@ -76,7 +76,7 @@ pub struct Answered {
 ///
 /// # Errors
 /// When the file cannot be read or the arguments of an event are not as the simulator writes them.
-pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<TracedCall>, Error> {
+pub fn read_trace(path: &Path, parallel: &ParallelConfig) -> Result<Vec<TracedCall>, Error> {
     let mut calls: Vec<TracedCall> = Vec::new();
     let mut known: FxHashMap<[String; 5], usize> = FxHashMap::default();
     let mut tiers = Tiers::default();
@@ -93,7 +93,7 @@ pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<Traced
             operator: event.key[0].clone(),
             fault,
         };
-        let call = event.call(surroundings, &mut tiers).map_err(malformed)?;
+        let call = event.call(parallel, &mut tiers).map_err(malformed)?;
         known.insert(event.key.clone(), calls.len());
         calls.push(call);
         Ok(())
@@ -109,7 +109,7 @@ pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<Traced
 /// When the file cannot be read.
 pub fn read_trace_events(
     path: &Path,
-    surroundings: &Surroundings,
+    parallel: &ParallelConfig,
     events: &BTreeSet<u64>,
 ) -> Result<Vec<TracedCall>, Error> {
     let mut calls: Vec<TracedCall> = Vec::new();
@@ -118,7 +118,7 @@ pub fn read_trace_events(
         path,
         |index| events.contains(&index),
         |event| {
-            calls.extend(event.call(surroundings, &mut tiers));
+            calls.extend(event.call(parallel, &mut tiers));
             Ok(())
         },
     )?;
@@ -159,8 +159,8 @@ struct CallEvent {
 }
 
 impl CallEvent {
-    fn call(&self, surroundings: &Surroundings, tiers: &mut Tiers) -> Result<TracedCall, MalformedCall> {
-        let mut query = call(&self.key, surroundings)?;
+    fn call(&self, parallel: &ParallelConfig, tiers: &mut Tiers) -> Result<TracedCall, MalformedCall> {
+        let mut query = call(&self.key, parallel)?;
         query.tier = self.tier.as_ref().and_then(|tier| tier.parse().ok());
         tiers.note(&query);
         let source = self.source.clone().filter(|_| self.rule.as_deref() != Some(ANALYTIC));
@@ -232,7 +232,7 @@ fn ranks(query: &Query) -> Option<Vec<i64>> {
 }
 
 /// The call of an event.
-fn call(key: &[String; 5], surroundings: &Surroundings) -> Result<Query, MalformedCall> {
+fn call(key: &[String; 5], parallel: &ParallelConfig) -> Result<Query, MalformedCall> {
     let [name, inputs, output, ep_size, average] = key;
     let (arguments, keywords) = python::call(inputs)?;
     let results = match python::value(output)? {
@@ -244,8 +244,8 @@ fn call(key: &[String; 5], surroundings: &Surroundings) -> Result<Query, Malform
     for (name, value) in keywords {
         query = query.keyword(name, value);
     }
-    let ep_size = ep_size.parse().ok().or(surroundings.ep_size);
-    query = query.ep_size(ep_size).tp_size(surroundings.tp_size).sequence_parallel(surroundings.sequence_parallel);
+    let ep_size = ep_size.parse().ok().or(parallel.ep_size);
+    query = query.ep_size(ep_size).tp_size(parallel.tp_size).sequence_parallel(parallel.sequence_parallel);
     // Lengths are often without contents; what the simulator made of them stands beside them.
     if let (Ok(average), Some(Argument::Tensor(lengths))) = (average.parse::<f64>(), query.arguments.get_mut(LENGTHS))
         && lengths.values.is_none()

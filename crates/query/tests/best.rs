@@ -1,6 +1,6 @@
 //! Predictions with intervals: `--semantics best`.
 
-use perfdb_model::predict::{Collective, MatMul, Operands, Place, Precision, Rows, Table};
+use perfdb_model::predict::{Collective, MatMul, Operands, Point, Precision, Rows, Table};
 use perfdb_query::{Argument, Class, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor, answer_to_json};
 use std::fmt::Write;
 
@@ -286,7 +286,7 @@ fn a_small_slice_is_learnt_from_together_with_the_others() {
     let (_folder, database) = database_of("MatMulV2", &two_types_table(), "aten.mm.default: {kernel_type: MatMulV2}");
     let place = |rows: i64, inner: i64, columns: i64, precision| {
         let product = MatMul { rows: rows as f64, columns: columns as f64, inner: inner as f64 };
-        Place::matmul(product, Operands { output_bytes: 2.0, ..Operands::of(precision) })
+        Point::matmul(product, Operands { output_bytes: 2.0, ..Operands::of(precision) })
     };
     let (mut many, mut few) = (Rows::new(3), Rows::new(3));
     for (number, (rows, inner, columns)) in two_types_sizes().enumerate() {
@@ -356,11 +356,11 @@ fn a_row_of_another_type_at_the_sizes_that_are_asked_is_named_with_its_share() {
     let truth = product_us(rows, inner, columns) * scatter(asked);
     assert!((answer.duration_us / truth).ln().abs() < 0.02, "{} for {truth}", answer.duration_us);
     let prediction = answer.prediction().expect("an interval");
-    let twin = prediction.twin.as_ref().expect("a row of the other type");
+    let collocated = prediction.collocated.as_ref().expect("a row of the other type");
     // The heading, the rows of the first type but one, and those of the second up to it.
     let line = 1 + sizes.len() - 1 + asked + 1;
-    assert_eq!(twin.row.line as usize, line);
-    assert!((0.9..=1.0).contains(&twin.share) && twin.excess.abs() > 0.05, "{twin:?}");
+    assert_eq!(collocated.row.line as usize, line);
+    assert!((0.9..=1.0).contains(&collocated.share) && collocated.excess.abs() > 0.05, "{collocated:?}");
     assert!(
         prediction.sentence.contains(&format!("; row {line} (same sizes, other data type) is ")),
         "{}",
@@ -368,10 +368,10 @@ fn a_row_of_another_type_at_the_sizes_that_are_asked_is_named_with_its_share() {
     );
     let json = answer_to_json(&found);
     assert_eq!(json["same_sizes"]["row"], format!("MatMulV2.csv:{line}"));
-    assert_eq!(json["same_sizes"]["share"], twin.share);
+    assert_eq!(json["same_sizes"]["share"], collocated.share);
     // A size that neither type has rests on rows of its own type alone.
     let between = best.lookup(&product(100, 1024, 1024)).expect("a prediction");
-    assert_eq!(between.prediction().expect("an interval").twin, None);
+    assert_eq!(between.prediction().expect("an interval").collocated, None);
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn tiers_of_a_collective_are_learnt_from_together() {
                 let us = (1.0 + tier as f64) * (5.0 + f64::from(devices) + f64::from(1 << power) / 1e4);
                 writeln!(table, "{},{devices},{tier},{us}", 1 << power).expect("a string");
                 let call = Collective { message_bytes: f64::from(1 << power), ranks: f64::from(devices) };
-                rows.push(line, &Place::collective(call), us, None);
+                rows.push(line, &Point::collective(call), us, None);
             }
         }
     }
@@ -399,7 +399,7 @@ fn tiers_of_a_collective_are_learnt_from_together() {
         .tier(1);
     let answer = best.lookup(&query).expect("a prediction");
     let call = Collective { message_bytes: f64::from(3 << 18), ranks: 4.0 };
-    let expected = Table::new(tiers.to_vec(), Some(0)).predict(1, &Place::collective(call)).expect("a prediction");
+    let expected = Table::new(tiers.to_vec(), Some(0)).predict(1, &Point::collective(call)).expect("a prediction");
     assert_eq!(answer.duration_us, expected.duration_us);
 }
 

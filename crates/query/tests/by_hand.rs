@@ -1,8 +1,8 @@
 //! Small tables whose answers can be worked out by hand.
 
-use perfdb_model::predict::{Attention, Operands, Place, Precision, Rows, Table, configuration};
+use perfdb_model::predict::{Attention, Operands, Point, Precision, Rows, Table, configuration};
 use perfdb_query::{
-    Argument, Class, DType, Database, Layer, Query, Reader, ReaderSemantics, Source, Surroundings, Tensor, read_trace,
+    Argument, Class, DType, Database, Layer, ParallelConfig, Query, Reader, ReaderSemantics, Source, Tensor, read_trace,
 };
 use std::fmt::Write as _;
 
@@ -130,11 +130,11 @@ fn attention_is_learnt_by_its_work_and_grows_along_its_length() -> TestResult {
     let place = |tokens: i64, length: i64| {
         let [tokens, length] = [tokens, length].map(|number| number as f64);
         let call = Attention { batch: 1.0, tokens: length, heads: 4.0, kv_heads: 2.0, head_size: 128.0, window: 0.0 };
-        Place {
+        Point {
             axes: [tokens, length, 4.0, 128.0].into_iter().collect(),
             work: call.with_cache(tokens, Operands::of(Precision::Bf16).activation_bytes),
             configuration: configuration(&[4.0, 128.0]),
-            lean: &[],
+            coupling: &[],
         }
     };
     for tokens in [1, 4, 16, 64, 256] {
@@ -160,7 +160,7 @@ fn attention_is_learnt_by_its_work_and_grows_along_its_length() -> TestResult {
 #[test]
 fn norms_are_learnt_by_the_bytes_of_their_matrix() -> TestResult {
     let us = |rows: i64, columns: i64| 2.0 + (rows * columns) as f64 / 1e5 + (rows % 5) as f64 / 10.0;
-    let place = |rows: i64, columns: i64| Place::elementwise(rows as f64, columns as f64, 4.0);
+    let place = |rows: i64, columns: i64| Point::elementwise(rows as f64, columns as f64, 4.0);
     let (mut table, mut known) = (format!("{COLUMNS}\n"), Rows::new(2));
     for rows in [1, 16, 64, 256, 1024, 4096] {
         for columns in [512, 1024, 2048, 8192] {
@@ -331,7 +331,7 @@ fn composites_have_the_tier_of_collectives_of_the_same_ranks() -> TestResult {
     ];
     let path = folder.path().join("trace.json");
     std::fs::write(&path, format!("{{\"traceEvents\": [{}]}}", events.join(",\n")))?;
-    let calls = read_trace(&path, &Surroundings::default())?;
+    let calls = read_trace(&path, &ParallelConfig::default())?;
     assert_eq!(calls.iter().map(|call| call.event).collect::<Vec<_>>(), [0, 1, 2, 3]);
     for (call, tier) in calls.iter().zip([Some(0), Some(0), Some(1), None]) {
         assert_eq!(call.query, call.query.clone().tier(tier), "event {}", call.event);

@@ -1,6 +1,6 @@
 //! Every call of the simulator's traces, answered as the simulator was. The traces lie beside the repository, where they are.
 
-use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings, read_trace};
+use perfdb_query::{Database, Layer, ParallelConfig, ReaderSemantics, read_trace};
 use std::path::{Path, PathBuf};
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -28,7 +28,7 @@ fn check(folder: &str, semantics: ReaderSemantics, layer: Layer) -> TestResult {
         if !name.contains("_trace.json") {
             continue;
         }
-        for call in read_trace(&path, &Surroundings::default())? {
+        for call in read_trace(&path, &ParallelConfig::default())? {
             calls += call.count;
             let answer = reader.lookup(&call.query);
             let is_same = match (&answer, &call.answered) {

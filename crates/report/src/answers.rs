@@ -9,11 +9,11 @@ use crate::layout::{Cell, Column, Layout, Table};
 use number::microseconds;
 pub(crate) use number::total;
 use perfdb_files::escape::{one_line, spreadsheet_text};
-use perfdb_query::{Answer, Class, Miss, Query, Reader, Source};
+use perfdb_query::{Answer, Class, LookupError, Query, Reader, Source};
 use std::fmt::Write as _;
 
 /// What a question is called, and its answer.
-pub type Named<'a> = (&'a str, &'a Result<Answer, Miss>);
+pub type Named<'a> = (&'a str, &'a Result<Answer, LookupError>);
 
 /// The columns of a CSV of answers.
 pub const HEADER: [&str; 8] = ["query", "duration_us", "source", "confidence", "kernel_type", "rule", "rows", "reason"];
@@ -43,7 +43,7 @@ pub fn csv_cells((name, answer): Named<'_>) -> [String; 8] {
 }
 
 /// The cells of [`INTERVAL_HEADER`]; empty where an answer has no interval.
-pub fn interval_cells(answer: &Result<Answer, Miss>) -> [String; 3] {
+pub fn interval_cells(answer: &Result<Answer, LookupError>) -> [String; 3] {
     match answer.as_ref().ok().and_then(Answer::prediction) {
         Some(prediction) => {
             [prediction.low_us.to_string(), prediction.high_us.to_string(), prediction.class.name().to_owned()]
@@ -63,7 +63,7 @@ pub struct Answered {
     pub name: String,
     /// The shapes of its inputs.
     pub inputs: String,
-    pub answer: Result<Answer, Miss>,
+    pub answer: Result<Answer, LookupError>,
     /// The 90 % interval of an answer that is not one measured row, where one is known.
     pub interval_us: Option<[f64; 2]>,
 }
@@ -92,7 +92,7 @@ pub struct Counts {
 
 impl Counts {
     /// Adds an answer that counts this many times.
-    pub fn add(&mut self, answer: &Result<Answer, Miss>, count: u64) {
+    pub fn add(&mut self, answer: &Result<Answer, LookupError>, count: u64) {
         *match answer.as_ref().map(|answer| answer.source) {
             Ok(Source::Measured) if answer.as_ref().is_ok_and(Answer::is_of_other_type) => &mut self.other_type,
             Ok(Source::Measured) => &mut self.measured,
@@ -157,7 +157,7 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
 }
 
 /// Why there is no answer, in words: the code of the reason is in the JSON.
-fn why(miss: &Miss) -> String {
+fn why(miss: &LookupError) -> String {
     let meaning = miss.reason.meaning();
     let text = one_line(&miss.to_string());
     match (&miss.detail, text.split_once(':')) {
@@ -258,7 +258,7 @@ pub struct Details {
 }
 
 /// Why there is no answer.
-pub fn reason(name: &str, miss: &Miss, layout: Layout) -> String {
+pub fn reason(name: &str, miss: &LookupError, layout: Layout) -> String {
     layout.wrapped_lines(&format!("\nno answer to {}: {}\n", one_line(name), why(miss)))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::layout::{Cell, Column, Layout, Table, more};
 use perfdb_audit::coverage::{
-    Asked, Audit, KernelAudit, Question, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit,
+    AnswerSource, Asked, Audit, KernelAudit, Question, Share, Shares, Suggestion, Suggestions, WorkloadAudit,
 };
 use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_pycompat::csv_text::push_row;
@@ -40,7 +40,7 @@ pub fn verdict(audit: &Audit) -> String {
             time_us: sum.time_us + one.time_us,
         })
     };
-    let (total, exact) = (sum(&Shares::total), sum(&|shares| shares.of(Standing::Exact)));
+    let (total, exact) = (sum(&Shares::total), sum(&|shares| shares.of(AnswerSource::Exact)));
     if total.calls == 0 {
         return "no call costs anything".to_owned();
     }
@@ -83,19 +83,19 @@ fn shares_table(workloads: &[WorkloadAudit], layout: Layout) -> String {
     ]);
     for workload in workloads {
         let shares = &workload.shares;
-        let mut push = |name: &str, unit: &str, total: String, part: &dyn Fn(Standing) -> Option<f64>| {
+        let mut push = |name: &str, unit: &str, total: String, part: &dyn Fn(AnswerSource) -> Option<f64>| {
             let mut cells: Vec<Cell> = vec![name.into(), unit.into(), total.into()];
-            for standing in Standing::ALL {
-                let part = part(standing);
+            for source in AnswerSource::ALL {
+                let part = part(source);
                 cells.push(part.map_or("-".to_owned(), percent).into());
-                if standing == Standing::Exact {
+                if source == AnswerSource::Exact {
                     cells.push(part.map_or("".into(), Cell::part));
                 }
             }
             table.push(cells);
         };
-        push(&workload.name, "calls", shares.total().calls.to_string(), &|standing| Some(shares.of_calls(standing)));
-        push("", "time", known_time(shares), &|standing| shares.has_time().then(|| shares.of_time(standing)));
+        push(&workload.name, "calls", shares.total().calls.to_string(), &|source| Some(shares.of_calls(source)));
+        push("", "time", known_time(shares), &|source| shares.has_time().then(|| shares.of_time(source)));
     }
     table.text(layout)
 }
@@ -172,7 +172,7 @@ fn kernel_table(kernels: &[&KernelAudit], layout: Layout) -> String {
         let worst = scores.filter(|score| score.hidden != Hidden::Row).max_by(|a, b| a.p90.total_cmp(&b.p90));
         let or_none = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
         let [exact, padded, interpolated, beyond, partial, missing] =
-            Standing::ALL.map(|standing| Cell::from(percent(kernel.shares.of_calls(standing))));
+            AnswerSource::ALL.map(|source| Cell::from(percent(kernel.shares.of_calls(source))));
         table.push([
             Cell::from(kernel.kernel_type.as_str()),
             total.calls.to_string().into(),
@@ -199,7 +199,8 @@ fn error(share: f64) -> String {
 
 /// The calls of a workload that no rows answer, those that take longest first.
 fn unanswered(workload: &WorkloadAudit, worst: usize, layout: Layout) -> String {
-    let mut asked: Vec<&Asked> = workload.asked.iter().filter(|one| one.finding.standing >= Standing::Beyond).collect();
+    let mut asked: Vec<&Asked> =
+        workload.asked.iter().filter(|one| one.finding.source >= AnswerSource::Beyond).collect();
     if asked.is_empty() || worst == 0 {
         return String::new();
     }
@@ -209,9 +210,9 @@ fn unanswered(workload: &WorkloadAudit, worst: usize, layout: Layout) -> String 
     for one in asked.iter().take(worst) {
         let time = one.duration_us().map_or("unknown time".to_owned(), |us| time(us * one.question.calls as f64));
         let why = one.finding.reason.as_ref().map(|reason| format!(": {}", why(reason)));
-        let (standing, name) = (one.finding.standing, call(&one.question));
+        let (source, name) = (one.finding.source, call(&one.question));
         let calls = one.question.calls;
-        let line = format!("{standing} {name}, {calls} × ({time}){}", why.unwrap_or_default());
+        let line = format!("{source} {name}, {calls} × ({time}){}", why.unwrap_or_default());
         out += &format!("  {}\n", layout.wrapped(&line, 2));
     }
     out + &more(asked.len(), worst, "calls")
@@ -259,7 +260,7 @@ pub fn suggestions_text(suggestions: &Suggestions, layout: Layout) -> String {
     for row in rows {
         table.push([
             Cell::from(row.kernel_type.as_str()),
-            row.standing.name().into(),
+            row.source.name().into(),
             row.sigma.map_or("unknown".to_owned(), |sigma| error(sigma.exp_m1())).into(),
             row.calls.to_string().into(),
             row.inputs.as_str().into(),
@@ -314,7 +315,7 @@ fn suggestions_value(suggestions: &Suggestions) -> Value {
             "kernel_type": row.kernel_type,
             "file": row.path.to_string_lossy(),
             "inputs": row.inputs,
-            "standing": row.standing.name(),
+            "standing": row.source.name(),
             "sigma": row.sigma,
             "disagreement": row.disagreement,
             "calls": row.calls,
@@ -337,7 +338,7 @@ fn share_value(share: Share) -> Value {
 }
 
 fn shares_value(shares: &Shares) -> Value {
-    Standing::ALL.into_iter().map(|standing| (standing.name().to_owned(), share_value(shares.of(standing)))).collect()
+    AnswerSource::ALL.into_iter().map(|source| (source.name().to_owned(), share_value(shares.of(source)))).collect()
 }
 
 fn workload_value(workload: &WorkloadAudit) -> Value {
@@ -356,13 +357,13 @@ fn workload_value(workload: &WorkloadAudit) -> Value {
 
 fn asked_value(one: &Asked) -> Value {
     let finding = &one.finding;
-    let kernel = |(kernel, duration_us, standing): &(String, f64, Standing)| json!({"kernel_type": kernel, "duration_us": duration_us, "standing": standing.name()});
+    let kernel = |(kernel, duration_us, source): &(String, f64, AnswerSource)| json!({"kernel_type": kernel, "duration_us": duration_us, "standing": source.name()});
     json!({
         "place": one.question.place,
         "name": one.question.name,
         "calls": one.question.calls,
         "critical": one.question.is_critical,
-        "standing": finding.standing.name(),
+        "standing": finding.source.name(),
         "axes": finding.axes,
         "duration_us": one.duration_us(),
         "interval_us": finding.interval_us,
@@ -437,7 +438,7 @@ pub fn csv(audit: &Audit) -> String {
                 text(&one.question.name),
                 text(&kernels.join(";")),
                 one.question.is_critical.to_string(),
-                finding.standing.name().to_owned(),
+                finding.source.name().to_owned(),
                 finding.axes.join("+"),
                 one.question.calls.to_string(),
                 number(one.duration_us()),

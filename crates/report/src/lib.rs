@@ -14,6 +14,7 @@
 #![allow(missing_docs)]
 
 pub mod answers;
+pub mod attribution;
 pub mod calibration;
 pub mod collection;
 pub mod coverage;
@@ -23,7 +24,6 @@ pub mod evaluation;
 pub mod event_table;
 pub mod forecast;
 pub mod layout;
-pub mod ledger;
 pub mod list_csv;
 pub mod m6;
 mod markdown;

@@ -17,10 +17,10 @@ pub use steps::steps;
 pub use traces::{kernel_columns, layers, operations};
 pub use versions::{CaseRow, case_columns};
 
-use crate::ledger::NamedExplanation;
-use crate::ledger::csv::{CallsAndSource, calls_and_source};
+use crate::attribution::NamedExplanation;
+use crate::attribution::csv::{CallsAndSource, calls_and_source};
 use perfdb_audit::coverage::{Asked, Audit};
-use perfdb_compare::ledger::Leaf;
+use perfdb_compare::attribution::Contribution;
 use perfdb_compare::operators::{OpRow, measured_total_us, share_pct};
 use perfdb_compare::shapes::ShapeRow;
 use perfdb_files::tables::{Batch, Column, Schema, batch, schema};
@@ -89,10 +89,10 @@ pub fn shapes(rows: &[ShapeRow]) -> Table {
 }
 
 /// The parts of the difference of all scenarios.
-pub fn leaves(explanations: &[NamedExplanation]) -> Table {
+pub fn contributions(explanations: &[NamedExplanation]) -> Table {
     struct Line<'r> {
         scenario: &'r str,
-        leaf: &'r Leaf,
+        contribution: &'r Contribution,
         said: CallsAndSource,
         measured_ps: i128,
     }
@@ -101,29 +101,30 @@ pub fn leaves(explanations: &[NamedExplanation]) -> Table {
     }
     let columns: [Column<Line<'_>>; 15] = [
         Column::text("scenario", |line| Some(line.scenario.into())),
-        Column::text("cause", |line| Some(line.leaf.cause.name().into())),
-        Column::text("family", |line| Some(line.leaf.family.as_str().into())),
-        Column::text("kernel_type", |line| Some(line.leaf.kernel_type.as_str().into())),
-        Column::text("shape", |line| Some(line.leaf.shape.as_str().into())),
-        Column::real("difference_us", |line| Some(us(line.leaf.difference_ps))),
-        Column::integer("difference_ps", |line| i64::try_from(line.leaf.difference_ps).ok()),
+        Column::text("cause", |line| Some(line.contribution.cause.name().into())),
+        Column::text("family", |line| Some(line.contribution.family.as_str().into())),
+        Column::text("kernel_type", |line| Some(line.contribution.kernel_type.as_str().into())),
+        Column::text("shape", |line| Some(line.contribution.shape.as_str().into())),
+        Column::real("difference_us", |line| Some(us(line.contribution.difference_ps))),
+        Column::integer("difference_ps", |line| i64::try_from(line.contribution.difference_ps).ok()),
         Column::real("percent_of_measured", |line| {
-            let share = 100.0 * line.leaf.difference_ps as f64 / line.measured_ps as f64;
+            let share = 100.0 * line.contribution.difference_ps as f64 / line.measured_ps as f64;
             (line.measured_ps != 0).then_some(share)
         }),
         Column::real("predicted_calls", |line| line.said.predicted_calls),
         Column::real("measured_calls", |line| line.said.measured_calls),
         Column::text("source", |line| line.said.source.as_deref().map(Into::into)),
-        Column::real("simulated_us", |line| line.leaf.interval.as_ref().map(|it| us(it.simulated_ps))),
-        Column::real("best_us", |line| line.leaf.interval.as_ref().map(|it| us(it.best_ps))),
-        Column::real("low_us", |line| line.leaf.interval.as_ref().map(|it| us(it.low_ps))),
-        Column::real("high_us", |line| line.leaf.interval.as_ref().map(|it| us(it.high_ps))),
+        Column::real("simulated_us", |line| line.contribution.interval.as_ref().map(|it| us(it.simulated_ps))),
+        Column::real("best_us", |line| line.contribution.interval.as_ref().map(|it| us(it.best_ps))),
+        Column::real("low_us", |line| line.contribution.interval.as_ref().map(|it| us(it.low_ps))),
+        Column::real("high_us", |line| line.contribution.interval.as_ref().map(|it| us(it.high_ps))),
     ];
     let mut lines = Vec::new();
     for NamedExplanation { name, explanation } in explanations {
-        let measured_ps = explanation.ledger.measured_ps;
-        let line = |leaf| Line { scenario: name, leaf, said: calls_and_source(leaf), measured_ps };
-        lines.extend(explanation.ledger.leaves.iter().map(line));
+        let measured_ps = explanation.attribution.measured_ps;
+        let line =
+            |contribution| Line { scenario: name, contribution, said: calls_and_source(contribution), measured_ps };
+        lines.extend(explanation.attribution.contributions.iter().map(line));
     }
     Table::of("leaves", &columns, &lines)
 }
@@ -143,7 +144,7 @@ pub fn questions(audit: &Audit) -> Table {
             (!kernels.is_empty()).then(|| kernels.join(";").into())
         }),
         Column::truth("critical", |line| Some(line.one.question.is_critical)),
-        Column::text("standing", |line| Some(line.one.finding.standing.name().into())),
+        Column::text("standing", |line| Some(line.one.finding.source.name().into())),
         Column::text("axes", |line| {
             let axes = &line.one.finding.axes;
             (!axes.is_empty()).then(|| axes.join("+").into())

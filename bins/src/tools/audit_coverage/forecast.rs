@@ -5,7 +5,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use perfdb_audit::coverage::{Question, Workload};
 use perfdb_forecast::{Batch, Deployment, Error, Layout, Model, Phase, Quantization, forecast};
-use perfdb_query::{Grid, Surroundings};
+use perfdb_query::{Grid, ParallelConfig};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -52,19 +52,15 @@ impl ForecastArguments {
     }
 
     /// The forecast pass, if one is asked for.
-    pub(super) fn workload(
-        &self,
-        surroundings: &Surroundings,
-        grid: Option<&Grid>,
-    ) -> Result<Option<Workload>, Failure> {
+    pub(super) fn workload(&self, parallel: &ParallelConfig, grid: Option<&Grid>) -> Result<Option<Workload>, Failure> {
         let (Some(path), Some(context)) = (&self.model, self.context) else { return Ok(None) };
         let Some(phase) = named(Phase::ALL, Phase::name, self.phase.as_ref()) else { return Ok(None) };
         let model = Model::read(path.as_ref())?;
-        let tensor_parallel = surroundings.tp_size.unwrap_or(1);
+        let tensor_parallel = parallel.tp_size.unwrap_or(1);
         let whole_experts = if model.experts.is_some() { tensor_parallel } else { 1 };
         let deployment = Deployment {
             tensor_parallel,
-            expert_parallel: surroundings.ep_size.unwrap_or(whole_experts),
+            expert_parallel: parallel.ep_size.unwrap_or(whole_experts),
             quantization: named(Quantization::ALL, Quantization::name, self.quantization.as_ref()),
             layout: named(Layout::ALL, Layout::name, Some(&self.layout)).unwrap_or_default(),
         };
@@ -77,7 +73,7 @@ impl ForecastArguments {
             ));
         }
         let questions = calls.into_iter().zip(0..).map(|(call, place)| {
-            let query = call.query.sequence_parallel(surroundings.sequence_parallel).grid(grid.cloned());
+            let query = call.query.sequence_parallel(parallel.sequence_parallel).grid(grid.cloned());
             Question { place, ..Question::new(query.name().to_owned(), query).calls(call.count) }
         });
         let name = format!("{} {} {} x {context}", name_of(path.as_ref()), phase.name(), batch.sequences);

@@ -4,7 +4,7 @@ use crate::comparison::RegressionGate;
 use crate::shards::ShardArguments;
 use crate::terminal::TerminalArguments;
 use clap::Parser;
-use perfdb_compare::ledger::Passes;
+use perfdb_compare::attribution::Passes;
 use std::path::PathBuf;
 
 /// Explain where a prediction is wrong, adding up to 100 %
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 Examples:
   explain-prediction trace.json pass.csv --data-dir DATABASE_FOLDER
   explain-prediction trace.json kernel_details.csv --n-forward-passes 3 \\
-      -o ledger.json -o ledger.html
+      -o attribution.json -o attribution.html
   explain-prediction --scenarios testdata/scenarios.yaml \\
       --data-dir testdata/scenarios
   explain-prediction trace.json pass.csv --measure-dir to_measure

@@ -5,10 +5,10 @@ use crate::measure_folder::{self, RowsToMeasure};
 use crate::provenance::provenance;
 use crate::table_file::TableFile;
 use crate::{Failure, print_note};
-use perfdb_compare::ledger::{BothSides, Explanation};
+use perfdb_compare::attribution::{BothSides, Explanation};
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::{Parents, Staged, commit};
-use perfdb_report::ledger::{
+use perfdb_report::attribution::{
     MeasureTable, NamedExplanation, document, page, rows_to_measure, scenarios_document, write_csv,
 };
 use perfdb_report::tables;
@@ -50,7 +50,7 @@ pub(super) fn write(
         files.push(Staged::with(path, &csv, Parents::MustExist)?);
     }
     if let Some(file) = parquet {
-        files.push(file.stage(tables::leaves(explanations))?);
+        files.push(file.stage(tables::contributions(explanations))?);
     }
     if let Some(path) = &arguments.html {
         let page = page(explanations, provenance(super::TOOL.name, inputs_of(arguments, scenarios)));

@@ -3,7 +3,7 @@
 use crate::comparison::WarningLine;
 use crate::error_line;
 use bitcode::{Decode, Encode};
-use perfdb_compare::ledger::Explanation;
+use perfdb_compare::attribution::Explanation;
 use perfdb_compare::{Error, Outcome};
 
 /// What became of a scenario.

@@ -7,7 +7,7 @@ use crate::database::files_of;
 use crate::scenarios::{job as job_of_scenarios, of_shard};
 use crate::shards::{GivenArguments, finish};
 use crate::{Failure, Status};
-use perfdb_compare::ledger::{Options, explain_scenarios};
+use perfdb_compare::attribution::{Options, explain_scenarios};
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::shards::{Case, Job, Shard, ShardWriter};
 use std::path::{Path, PathBuf};

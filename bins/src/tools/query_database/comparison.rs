@@ -3,7 +3,7 @@
 use super::sink::{Call, Sink};
 use super::{Arguments, questions};
 use crate::{Failure, Status, print_escaped, print_styled};
-use perfdb_query::{Answer, Miss, Reader, TracedCall};
+use perfdb_query::{Answer, LookupError, Reader, TracedCall};
 use perfdb_report::answers::Answered;
 use perfdb_report::layout::{Cell, Column, Table};
 use perfdb_report::page::Provenance;
@@ -26,7 +26,7 @@ pub(super) fn compare(
     mut sink: Sink,
     read: Provenance,
 ) -> Result<Status, Failure> {
-    let calls = questions::traced_calls(trace, &arguments.surroundings)?;
+    let calls = questions::traced_calls(trace, &arguments.parallel)?;
     let mut table = Table::new([
         Column::number("event"),
         Column::name("operator"),
@@ -74,7 +74,7 @@ pub(super) fn compare(
 }
 
 /// In what an answer differs: the name of it, what is here and what is in the trace.
-fn difference(call: &TracedCall, answer: &Result<Answer, Miss>) -> Option<(&'static str, String, String)> {
+fn difference(call: &TracedCall, answer: &Result<Answer, LookupError>) -> Option<(&'static str, String, String)> {
     let (answer, expected) = match (answer, &call.answered) {
         (Err(_), None) => return None,
         (Ok(answer), None) => {

@@ -1,6 +1,6 @@
 //! The intervals of answers that are not one measured row, also under rules that give none.
 
-use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics, Source};
+use perfdb_query::{Answer, Database, Layer, LookupError, Query, Reader, ReaderSemantics, Source};
 
 /// Who knows intervals.
 pub(super) struct Intervals {
@@ -13,7 +13,7 @@ impl Intervals {
     }
 
     /// The interval of an answer: its own, else that of the prediction for the same query, where people see it.
-    pub(super) fn of(&self, query: &Query, answer: &Result<Answer, Miss>, is_shown: bool) -> Option<[f64; 2]> {
+    pub(super) fn of(&self, query: &Query, answer: &Result<Answer, LookupError>, is_shown: bool) -> Option<[f64; 2]> {
         let answer =
             answer.as_ref().ok().filter(|answer| is_shown && !is_one_row(answer) && answer.duration_us > 0.0)?;
         answer.interval_or(|| self.best.lookup(query).ok())

@@ -1,10 +1,10 @@
 //! Questions from the command line, a manifest or a trace.
 
 use super::tensors::{argument, of_kernel, results};
-use super::{Arguments, SurroundingArguments};
+use super::{Arguments, ParallelArguments};
 use crate::Failure;
 use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
-use perfdb_query::{Grid, Query, Surroundings, TracedCall, not_json, read_trace};
+use perfdb_query::{Grid, ParallelConfig, Query, TracedCall, not_json, read_trace};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
 use std::path::Path;
@@ -37,11 +37,11 @@ impl Questions {
             }
             (None, []) => {
                 let path = asked.manifest.as_deref().map(Path::new);
-                return Ok(Questions::Manifest(Manifest::open(path, &arguments.surroundings)?));
+                return Ok(Questions::Manifest(Manifest::open(path, &arguments.parallel)?));
             }
         };
         let name = query.name().to_owned();
-        let question = Question { id: None, name, query: surrounded(query, &arguments.surroundings) };
+        let question = Question { id: None, name, query: surrounded(query, &arguments.parallel) };
         Ok(Questions::One(Some(Box::new(question))))
     }
 
@@ -70,13 +70,13 @@ impl Questions {
     }
 }
 
-fn surrounded(query: Query, arguments: &SurroundingArguments) -> Query {
-    let Surroundings { tp_size, ep_size, sequence_parallel } = arguments.of_calls();
+fn surrounded(query: Query, arguments: &ParallelArguments) -> Query {
+    let ParallelConfig { tp_size, ep_size, sequence_parallel } = arguments.of_calls();
     query.tp_size(tp_size).ep_size(ep_size).sequence_parallel(sequence_parallel).grid(arguments.layout.grid())
 }
 
 /// The calls of a trace that a profiling database answered, or was asked for in vain.
-pub(super) fn traced_calls(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<TracedCall>, Failure> {
+pub(super) fn traced_calls(path: &Path, arguments: &ParallelArguments) -> Result<Vec<TracedCall>, Failure> {
     let calls = read_trace(path, &arguments.of_calls())?;
     if calls.is_empty() {
         return Err(Failure::lines(vec![format!(
@@ -94,12 +94,12 @@ pub(super) struct Manifest {
     name: String,
     input: BufReader<Box<dyn Read>>,
     line: u64,
-    surroundings: Surroundings,
+    parallel: ParallelConfig,
     grid: Option<Grid>,
 }
 
 impl Manifest {
-    fn open(path: Option<&Path>, asked: &SurroundingArguments) -> Result<Self, Failure> {
+    fn open(path: Option<&Path>, asked: &ParallelArguments) -> Result<Self, Failure> {
         let (name, input): (String, Box<dyn Read>) = match path.filter(|path| *path != Path::new("-")) {
             Some(path) => {
                 let file = input::open(path, Kind::Stream).map_err(|error| perfdb_files::Error::io(path, error))?;
@@ -116,7 +116,7 @@ impl Manifest {
             name,
             input: BufReader::new(input),
             line: 0,
-            surroundings: asked.of_calls(),
+            parallel: asked.of_calls(),
             grid: asked.layout.grid(),
         })
     }
@@ -146,8 +146,8 @@ impl Manifest {
     fn question(&self, line: &[u8]) -> Result<Question, String> {
         let value: Value = serde_json::from_slice(line).map_err(|error| not_json(&error))?;
         let object = value.as_object().ok_or("not an object")?;
-        let query = Query::of_manifest_line(object, &self.surroundings, self.grid.as_ref())
-            .map_err(|error| error.to_string())?;
+        let query =
+            Query::of_manifest_line(object, &self.parallel, self.grid.as_ref()).map_err(|error| error.to_string())?;
         let id = object.get("id").or_else(|| object.get("workload_id")).cloned();
         let id = id.unwrap_or_else(|| Value::from(self.line));
         let name = match &id {

@@ -1,6 +1,6 @@
 //! Questions with what was found out about them.
 
-use crate::coverage::standing::{Finding, Standing};
+use crate::coverage::answer_source::{AnswerSource, Finding};
 use crate::coverage::workload::Question;
 
 /// A question and what was found out about it.
@@ -16,8 +16,8 @@ impl Asked {
     /// simulation says.
     pub fn duration_us(&self) -> Option<f64> {
         let simulated = self.question.simulated_us;
-        match (self.finding.duration_us, self.finding.standing) {
-            (Some(part), Standing::Partial) => Some(simulated.map_or(part, |whole| whole.max(part))),
+        match (self.finding.duration_us, self.finding.source) {
+            (Some(part), AnswerSource::Partial) => Some(simulated.map_or(part, |whole| whole.max(part))),
             (Some(known), _) => Some(known),
             (None, _) => simulated,
         }

@@ -1,8 +1,8 @@
 //! Workloads against a database.
 
+use crate::coverage::answer_source::{AnswerSource, Judge};
 use crate::coverage::asked::Asked;
 use crate::coverage::kernels::{KernelAudit, kernels, trust};
-use crate::coverage::standing::{Judge, Standing};
 use crate::coverage::{Error, Question, Share, Shares, Workload};
 use indexmap::IndexMap;
 use perfdb_files::parallel::on_all_cores;
@@ -115,14 +115,14 @@ fn of_workload(judge: &Judge<'_>, workload: Workload, mapping: &OpMapping) -> Wo
     let mut free_calls = 0;
     let mut by_axes: IndexMap<Vec<&'static str>, Share> = IndexMap::new();
     for one in &asked {
-        let (calls, standing) = (one.question.calls, one.finding.standing);
-        if standing == Standing::Free {
+        let (calls, source) = (one.question.calls, one.finding.source);
+        if source == AnswerSource::Free {
             free_calls += calls;
             continue;
         }
         let duration_us = one.duration_us();
-        shares.add(standing, calls, duration_us);
-        if standing == Standing::Interpolated {
+        shares.add(source, calls, duration_us);
+        if source == AnswerSource::Interpolated {
             let time_us = calls as f64 * duration_us.unwrap_or(0.0);
             by_axes.entry(one.finding.axes.clone()).or_default().add(calls, time_us);
         }

@@ -1,7 +1,7 @@
 //! What kernels lack, and how far their tables can be trusted.
 
 use crate::coverage::asked::Asked;
-use crate::coverage::{Shares, Standing};
+use crate::coverage::{AnswerSource, Shares};
 use indexmap::IndexMap;
 use perfdb_files::parallel::on_all_cores;
 use perfdb_query::{Database, Score};
@@ -30,29 +30,29 @@ pub struct Trust {
 impl KernelAudit {
     /// The time of its calls that are not based on rows of their own.
     pub fn doubtful_us(&self) -> f64 {
-        self.shares.total().time_us - self.shares.of(Standing::Exact).time_us
+        self.shares.total().time_us - self.shares.of(AnswerSource::Exact).time_us
     }
 
     /// Its calls that are not based on rows of their own.
     pub fn doubtful_calls(&self) -> u64 {
-        self.shares.total().calls - self.shares.of(Standing::Exact).calls
+        self.shares.total().calls - self.shares.of(AnswerSource::Exact).calls
     }
 }
 
 /// The kernels of some calls, the one with most doubtful time first; those without any doubt by their time.
 pub(crate) fn kernels<'a>(asked: impl Iterator<Item = &'a Asked>) -> Vec<KernelAudit> {
     let mut all: IndexMap<&str, Shares> = IndexMap::new();
-    for one in asked.filter(|one| one.finding.standing != Standing::Free) {
+    for one in asked.filter(|one| one.finding.source != AnswerSource::Free) {
         let calls = one.question.calls;
         if one.finding.kernels.is_empty() {
-            all.entry(&one.question.name).or_default().add(one.finding.standing, calls, one.duration_us());
+            all.entry(&one.question.name).or_default().add(one.finding.source, calls, one.duration_us());
         }
         let is_one = one.finding.kernels.len() == 1;
-        for (kernel, duration_us, standing) in &one.finding.kernels {
+        for (kernel, duration_us, source) in &one.finding.kernels {
             // A call that is one kernel has what the simulation says where there is nothing else.
             let duration_us = if is_one { one.duration_us() } else { Some(*duration_us) };
-            let duration_us = duration_us.filter(|_| is_one || *standing != Standing::Missing);
-            all.entry(kernel).or_default().add(*standing, calls, duration_us);
+            let duration_us = duration_us.filter(|_| is_one || *source != AnswerSource::Missing);
+            all.entry(kernel).or_default().add(*source, calls, duration_us);
         }
     }
     let kernel = |(kernel, shares): (&str, Shares)| KernelAudit { kernel_type: kernel.to_owned(), shares, trust: None };

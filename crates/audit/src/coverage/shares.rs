@@ -1,6 +1,6 @@
 //! Shares of calls and of time.
 
-use crate::coverage::Standing;
+use crate::coverage::AnswerSource;
 
 /// Calls and their time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -27,9 +27,9 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Those of one standing; nothing for calls that are free.
-    pub fn of(&self, standing: Standing) -> Share {
-        Standing::ALL.iter().position(|one| *one == standing).map(|at| self.own[at]).unwrap_or_default()
+    /// Those of one source; nothing for calls that are free.
+    pub fn of(&self, source: AnswerSource) -> Share {
+        AnswerSource::ALL.iter().position(|one| *one == source).map(|at| self.own[at]).unwrap_or_default()
     }
 
     /// All of them.
@@ -45,26 +45,26 @@ impl Shares {
     }
 
     /// Which part of the calls stands so, from 0 to 1; of no calls everything is exact.
-    pub fn of_calls(&self, standing: Standing) -> f64 {
-        part(self.of(standing).calls as f64, self.total().calls as f64, standing)
+    pub fn of_calls(&self, source: AnswerSource) -> f64 {
+        part(self.of(source).calls as f64, self.total().calls as f64, source)
     }
 
     /// Which part of the known time stands so, from 0 to 1.
-    pub fn of_time(&self, standing: Standing) -> f64 {
-        part(self.of(standing).time_us, self.total().time_us, standing)
+    pub fn of_time(&self, source: AnswerSource) -> f64 {
+        part(self.of(source).time_us, self.total().time_us, source)
     }
 
-    pub(crate) fn add(&mut self, standing: Standing, calls: u64, duration_us: Option<f64>) {
-        let Some(at) = Standing::ALL.iter().position(|one| *one == standing) else { return };
+    pub(crate) fn add(&mut self, source: AnswerSource, calls: u64, duration_us: Option<f64>) {
+        let Some(at) = AnswerSource::ALL.iter().position(|one| *one == source) else { return };
         self.own[at].add(calls, calls as f64 * duration_us.unwrap_or(0.0));
         self.without_time += if duration_us.is_none() { calls } else { 0 };
     }
 }
 
-fn part(own: f64, total: f64, standing: Standing) -> f64 {
+fn part(own: f64, total: f64, source: AnswerSource) -> f64 {
     if total > 0.0 {
         own / total
-    } else if standing == Standing::Exact {
+    } else if source == AnswerSource::Exact {
         1.0
     } else {
         0.0

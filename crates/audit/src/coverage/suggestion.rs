@@ -7,7 +7,7 @@ mod proof;
 mod row;
 
 use crate::coverage::audit::Audit;
-use crate::coverage::{Error, Standing};
+use crate::coverage::{AnswerSource, Error};
 use indexmap::IndexMap;
 use leaves::{Leaf, leaves};
 use perfdb_query::{Database, Layer, Query, Reader, ReaderSemantics};
@@ -31,7 +31,7 @@ pub struct Suggestion {
     /// Its cells by the columns of the table; those of durations and other measurements are empty.
     pub cells: Vec<(String, String)>,
     /// What the answers that it would replace are based on, the worst of them.
-    pub standing: Standing,
+    pub source: AnswerSource,
     /// The standard deviation of the logarithm of the predicted duration; `None` where there is no prediction.
     pub sigma: Option<f64>,
     /// By how much two ways of predicting it differ, in logarithms.
@@ -86,7 +86,7 @@ pub fn suggest(
     let mut without: IndexMap<(String, &'static str), u64> = IndexMap::new();
     let mut waiting = 0;
     let asked = audit.workloads.iter().flat_map(|workload| &workload.asked);
-    for one in asked.filter(|one| one.finding.standing > Standing::Exact) {
+    for one in asked.filter(|one| one.finding.source > AnswerSource::Exact) {
         for leaf in leaves(one, mapping) {
             let calls = one.question.calls;
             let (name, made) = match leaf {
@@ -118,7 +118,7 @@ pub fn suggest(
                 Some((known, _)) => {
                     known.calls += calls;
                     known.time_us += time_us;
-                    known.standing = known.standing.max(one.finding.standing);
+                    known.source = known.source.max(one.finding.source);
                 }
                 None => {
                     let suggestion = Suggestion {
@@ -126,7 +126,7 @@ pub fn suggest(
                         path: row.path,
                         inputs: row.inputs,
                         cells: row.cells,
-                        standing: one.finding.standing,
+                        source: one.finding.source,
                         sigma: None,
                         disagreement: None,
                         calls,

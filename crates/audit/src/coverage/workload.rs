@@ -4,7 +4,7 @@ mod manifest;
 
 use crate::coverage::Error;
 use crate::coverage::suggestion::leaves::tensors;
-use perfdb_query::{Grid, Query, Surroundings, Tensor, read_trace};
+use perfdb_query::{Grid, ParallelConfig, Query, Tensor, read_trace};
 use std::path::Path;
 
 /// The calls of a forward pass.
@@ -64,8 +64,8 @@ impl Workload {
     ///
     /// # Errors
     /// When the trace cannot be read, or has no calls that were looked up in a database.
-    pub fn of_trace(path: &Path, surroundings: &Surroundings, grid: Option<&Grid>) -> Result<Workload, Error> {
-        let calls = read_trace(path, surroundings)?;
+    pub fn of_trace(path: &Path, parallel: &ParallelConfig, grid: Option<&Grid>) -> Result<Workload, Error> {
+        let calls = read_trace(path, parallel)?;
         if calls.is_empty() {
             return Err(Error::NoCalls { path: path.to_owned() });
         }
@@ -88,9 +88,9 @@ impl Workload {
     ///
     /// # Errors
     /// When the file cannot be read, has no question, or a line is none: the line, the field, and what is wrong.
-    pub fn of_manifest(path: &Path, surroundings: &Surroundings, grid: Option<&Grid>) -> Result<Vec<Workload>, Error> {
+    pub fn of_manifest(path: &Path, parallel: &ParallelConfig, grid: Option<&Grid>) -> Result<Vec<Workload>, Error> {
         let bytes = Workload::read_manifest(path)?;
-        Workload::parse_manifest(path, &bytes, surroundings, grid)
+        Workload::parse_manifest(path, &bytes, parallel, grid)
     }
 
     /// The bytes of a manifest. No line is read beyond what a line may have, no file beyond what a file may have.
@@ -108,10 +108,10 @@ impl Workload {
     pub fn parse_manifest(
         path: &Path,
         bytes: &[u8],
-        surroundings: &Surroundings,
+        parallel: &ParallelConfig,
         grid: Option<&Grid>,
     ) -> Result<Vec<Workload>, Error> {
-        manifest::parse(path, bytes, surroundings, grid)
+        manifest::parse(path, bytes, parallel, grid)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a change of the database does to a forward pass.
 
-use crate::coverage::{Asked, Options, Standing, Workload, audit};
+use crate::coverage::{AnswerSource, Asked, Options, Workload, audit};
 use crate::versions::{Error, Place};
 use indexmap::IndexMap;
 use perfdb_model::predict::{Calls, Class, Estimate, sum};
@@ -122,9 +122,9 @@ fn term(asked: &Asked, duration_us: f64) -> Calls<'_> {
 
 /// The duration of a call that is based on rows.
 fn answer(asked: &Asked) -> Option<f64> {
-    match asked.finding.standing {
-        Standing::Free => Some(0.0),
-        Standing::Exact | Standing::Padded | Standing::Interpolated => asked.finding.duration_us,
-        Standing::Beyond | Standing::Partial | Standing::Missing => None,
+    match asked.finding.source {
+        AnswerSource::Free => Some(0.0),
+        AnswerSource::Exact | AnswerSource::Padded | AnswerSource::Interpolated => asked.finding.duration_us,
+        AnswerSource::Beyond | AnswerSource::Partial | AnswerSource::Missing => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Rows of a profile: what cutting needs of them, read in blocks by several threads.
 
 use super::Phase;
+use crate::attribution::{is_measured_attention, measured_attention, type_without_ending};
 use crate::error::Error;
-use crate::ledger::{is_measured_attention, measured_attention, type_without_ending};
 use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
 use crate::profile::excerpt;
 use perfdb_files::parallel::{OrderedMap, states};

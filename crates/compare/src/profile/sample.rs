@@ -1,8 +1,8 @@
 //! Whether a profile holds several forward passes, told from its first kernels.
 
 use super::policy::KernelClass;
+use crate::attribution::type_without_ending;
 use crate::error::Warning;
-use crate::ledger::type_without_ending;
 use crate::picoseconds::{PS_PER_US, duration_of_ps};
 use indexmap::IndexSet;
 use perfdb_pycompat::text::trim;

@@ -3,20 +3,21 @@
 
 use super::ShapeComparison;
 use super::rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
+use crate::attribution::{Group, attribution_of_files};
 use crate::error::{Error, Outcome};
-use crate::ledger::{Group, ledger_of_files};
 use crate::profile::Total;
 use indexmap::IndexMap;
 use perfdb_store::registry::is_collective;
 use rustc_hash::FxBuildHasher;
 use std::path::Path;
 
-/// Compares two files on the groups of their [ledger](crate::ledger).
+/// Compares two files on the groups of their [attribution](crate::attribution).
 pub(super) fn compare_met(trace: &Path, profile: &Path) -> Result<Outcome<ShapeComparison>, Error> {
-    let outcome = ledger_of_files(trace, profile)?;
-    let ledger = outcome.result;
-    let joined_share = (ledger.measured_ps > 0).then(|| ledger.joined_with_names_ps as f64 / ledger.measured_ps as f64);
-    let rows = rows(by_name(ledger.groups));
+    let outcome = attribution_of_files(trace, profile)?;
+    let attribution = outcome.result;
+    let joined_share =
+        (attribution.measured_ps > 0).then(|| attribution.joined_with_names_ps as f64 / attribution.measured_ps as f64);
+    let rows = rows(by_name(attribution.groups));
     Ok(Outcome { result: ShapeComparison { rows, joined_share }, warnings: outcome.warnings })
 }
 
@@ -82,7 +83,7 @@ fn rows(groups: Vec<Group>) -> Vec<ShapeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Join, Sources};
+    use crate::attribution::{Join, Sources};
 
     fn group(kernel_type: &str, shape: &str, predicted: (i128, f64), measured: (i128, f64)) -> Group {
         Group {

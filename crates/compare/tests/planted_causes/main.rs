@@ -1,37 +1,39 @@
-//! Pairs that match but for one planted cause: the ledger has to give the planted time to that cause, and to sum exactly.
+//! Pairs that match but for one planted cause: the attribution has to give the planted time to that cause, and to sum exactly.
 
 mod files;
 mod model;
 mod planted;
 
-use perfdb_compare::ledger::{Cause, Detail, Leaf, Options, Passes, explain_files};
+use perfdb_compare::attribution::{Cause, Contribution, Detail, Options, Passes, explain_files};
 use perfdb_store::op_mapping::OpMapping;
 use planted::{CAUSES, Planted, plant};
 
 const PAIRS: u64 = 204;
 
-/// The planted cause, as the ledger should call it.
-fn belongs(planted: &Planted, leaf: &Leaf) -> bool {
-    let part = |name: &str| match &leaf.detail {
+/// The planted cause, as the attribution should call it.
+fn belongs(planted: &Planted, contribution: &Contribution) -> bool {
+    let part = |name: &str| match &contribution.detail {
         Detail::Pool(pool) => pool.parts.iter().any(|part| part.kernel_type == name),
         _ => false,
     };
-    let of_type = leaf.kernel_type == planted.kernel_type;
+    let of_type = contribution.kernel_type == planted.kernel_type;
     match planted.cause {
-        "dropped_layer" | "added_layer" => matches!(leaf.cause, Cause::Layers | Cause::Count),
-        "row_scaled" => leaf.cause == Cause::Time && of_type,
-        "mapped_without_row" => leaf.cause == Cause::Time && of_type || leaf.cause == Cause::Mapping,
-        "mapping_removed" => matches!(leaf.cause, Cause::Mapping | Cause::Analytic) && part(&planted.kernel_type),
-        "shape_changed" => leaf.cause == Cause::Shape && of_type,
+        "dropped_layer" | "added_layer" => matches!(contribution.cause, Cause::Layers | Cause::Count),
+        "row_scaled" => contribution.cause == Cause::Time && of_type,
+        "mapped_without_row" => contribution.cause == Cause::Time && of_type || contribution.cause == Cause::Mapping,
+        "mapping_removed" => {
+            matches!(contribution.cause, Cause::Mapping | Cause::Analytic) && part(&planted.kernel_type)
+        }
+        "shape_changed" => contribution.cause == Cause::Shape && of_type,
         "renamed" | "split" | "fused" => {
-            leaf.cause == Cause::OtherKernel && planted.other_types.iter().any(|name| part(name))
+            contribution.cause == Cause::OtherKernel && planted.other_types.iter().any(|name| part(name))
         }
         "collective_waits" | "collective_scaled" => {
-            matches!(leaf.cause, Cause::CollectiveWait | Cause::Time) && of_type
+            matches!(contribution.cause, Cause::CollectiveWait | Cause::Time) && of_type
         }
-        "not_modelled" => leaf.cause == Cause::NotModelled && of_type,
-        "predicted_only" => leaf.cause == Cause::PredictedOnly && of_type,
-        "calls" => matches!(leaf.cause, Cause::Count | Cause::Layers) && of_type,
+        "not_modelled" => contribution.cause == Cause::NotModelled && of_type,
+        "predicted_only" => contribution.cause == Cause::PredictedOnly && of_type,
+        "calls" => matches!(contribution.cause, Cause::Count | Cause::Layers) && of_type,
         _ => false,
     }
 }
@@ -48,36 +50,41 @@ fn the_planted_time_goes_to_the_planted_cause() {
         let mapping = planted.mapping.as_deref().map(|text| OpMapping::parse(text).unwrap());
         let passes = Passes::parse(&planted.passes.to_string()).unwrap();
         let options = Options { mapping: mapping.as_ref(), passes, ..Options::default() };
-        let ledger = explain_files(&trace, &profile, &options).unwrap().result.ledger;
+        let attribution = explain_files(&trace, &profile, &options).unwrap().result.attribution;
         let name = format!("{} {seed}", planted.cause);
 
-        let sum = |leaves: &mut dyn Iterator<Item = &Leaf>| -> i128 { leaves.map(|leaf| leaf.difference_ps).sum() };
-        assert_eq!(sum(&mut ledger.leaves.iter()), ledger.difference_ps, "{name}");
-        assert_eq!(ledger.difference_ps, ledger.predicted_ps - ledger.measured_ps, "{name}");
-        assert_eq!(ledger.predicted_ps, planted.predicted_ps, "{name}: every predicted call counts once");
+        let sum = |contributions: &mut dyn Iterator<Item = &Contribution>| -> i128 {
+            contributions.map(|contribution| contribution.difference_ps).sum()
+        };
+        assert_eq!(sum(&mut attribution.contributions.iter()), attribution.difference_ps, "{name}");
+        assert_eq!(attribution.difference_ps, attribution.predicted_ps - attribution.measured_ps, "{name}");
+        assert_eq!(attribution.predicted_ps, planted.predicted_ps, "{name}: every predicted call counts once");
         if planted.passes == 1 {
-            assert_eq!(ledger.measured_ps, planted.measured_ps, "{name}: every measured call counts once");
-            assert_eq!(ledger.difference_ps, planted.planted_ps, "{name}: the generator plants what it says");
+            assert_eq!(attribution.measured_ps, planted.measured_ps, "{name}: every measured call counts once");
+            assert_eq!(attribution.difference_ps, planted.planted_ps, "{name}: the generator plants what it says");
         }
-        let groups: (i128, i128) = ledger
+        let groups: (i128, i128) = attribution
             .groups
             .iter()
             .fold((0, 0), |(one, other), group| (one + group.predicted_ps, other + group.measured_ps));
-        assert_eq!(groups, (ledger.predicted_ps, ledger.measured_ps), "{name}");
+        assert_eq!(groups, (attribution.predicted_ps, attribution.measured_ps), "{name}");
 
-        let found_ps = sum(&mut ledger.leaves.iter().filter(|leaf| belongs(&planted, leaf)));
+        let found_ps =
+            sum(&mut attribution.contributions.iter().filter(|contribution| belongs(&planted, contribution)));
         let held = match planted.planted_ps {
-            0 if planted.passes == 1 => ledger.leaves.is_empty(),
+            0 if planted.passes == 1 => attribution.contributions.is_empty(),
             // Each group's mean over the passes is rounded.
-            0 => ledger.gross_ps <= 2 * ledger.groups.len() as i128,
+            0 => attribution.gross_ps <= 2 * attribution.groups.len() as i128,
             planted_ps => (found_ps - planted_ps).abs() * 100 <= planted_ps.abs(),
         };
         if !held {
-            let largest: Vec<_> = ledger
-                .leaves
+            let largest: Vec<_> = attribution
+                .contributions
                 .iter()
                 .take(4)
-                .map(|leaf| (leaf.cause, &leaf.kernel_type, &leaf.shape, leaf.difference_ps))
+                .map(|contribution| {
+                    (contribution.cause, &contribution.kernel_type, &contribution.shape, contribution.difference_ps)
+                })
                 .collect();
             wrong.push(format!("{name}: planted {}, found {found_ps}: {largest:?}", planted.planted_ps));
         }

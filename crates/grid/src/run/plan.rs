@@ -4,7 +4,7 @@
 //! the same data types are of one form; what is known are the rows of that form with a duration.
 
 use indexmap::IndexMap;
-use perfdb_model::predict::{Place, Rows, plan};
+use perfdb_model::predict::{Point, Rows, plan};
 use perfdb_store::columns::{INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, PROFILED_DURATION};
 use perfdb_store::duration::{is_valid, number};
 use perfdb_store::table::RowStream;
@@ -74,8 +74,8 @@ fn known(growth: &Growth<'_>, own_columns: &[&str]) -> Result<IndexMap<Form, Vec
 /// The candidates of one form, the most telling first.
 fn order(open: &Open, known: &[Measured], count: usize) -> Vec<u64> {
     let axes = axes(&open.numbers);
-    let place = |numbers: &[f64]| Place::sizes(&axes.iter().map(|axis| numbers[*axis]).collect::<Vec<_>>());
-    let places: Vec<Place> = open.numbers.iter().map(|numbers| place(numbers)).collect();
+    let place = |numbers: &[f64]| Point::sizes(&axes.iter().map(|axis| numbers[*axis]).collect::<Vec<_>>());
+    let places: Vec<Point> = open.numbers.iter().map(|numbers| place(numbers)).collect();
     let Some(first) = places.first() else { return Vec::new() };
     let mut rows = Rows::new(first.axes.len());
     for (line, (numbers, duration_us)) in known.iter().enumerate() {

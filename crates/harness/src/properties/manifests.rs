@@ -3,7 +3,7 @@
 use perfdb_audit::coverage::Workload;
 use perfdb_compare::scenario::read_scenarios;
 use perfdb_files::shards::Manifest;
-use perfdb_query::{Query, Surroundings};
+use perfdb_query::{ParallelConfig, Query};
 use perfdb_store::provenance::Record;
 use std::collections::HashSet;
 use std::fs;
@@ -55,7 +55,7 @@ pub(crate) fn check(bytes: &[u8]) {
 }
 
 fn workloads(bytes: &[u8]) {
-    match Workload::parse_manifest(Path::new("w.jsonl"), bytes, &Surroundings::default(), None) {
+    match Workload::parse_manifest(Path::new("w.jsonl"), bytes, &ParallelConfig::default(), None) {
         Ok(workloads) => {
             assert!(workloads.iter().all(|workload| !workload.questions.is_empty()));
             assert!(workloads.iter().flat_map(|workload| &workload.questions).all(|question| question.calls > 0));

@@ -1,9 +1,9 @@
-//! The rows that a place is predicted from: the nearest ones, and on each axis some on either side.
+//! The rows that a point is predicted from: the nearest ones, and on each axis some on either side.
 
 use crate::predict::forest::Nearest;
 use crate::predict::kriging::MOST_NEIGHBOURS;
 use crate::predict::model::Model;
-use crate::predict::place::MOST_AXES;
+use crate::predict::point::MOST_AXES;
 use crate::predict::scale::Scale;
 use smallvec::SmallVec;
 
@@ -12,15 +12,15 @@ const REACH: f64 = 4.0;
 /// In octaves: coordinates went through a logarithm.
 const SAME: f64 = 1e-9;
 
-/// Coordinates on which a place should lie between rows: the octaves of all axes, and those that lean as they are.
+/// Coordinates on which a point should lie between rows: the octaves of all axes, and coupled ones as they are.
 pub(crate) type Coordinates = SmallVec<[f64; MOST_AXES]>;
 
-/// Of a row or a place of a scale.
-pub(crate) fn coordinates(scale: &Scale, place: &[f64]) -> Coordinates {
-    let varying = scale.varying.len().min(place.len());
-    let octaves = scale.upright(place);
-    let leaning = scale.lean.iter().map(|[axis, _]| place[*axis] / scale.varying[*axis].1);
-    octaves[..varying].iter().copied().chain(leaning).collect()
+/// Of a row or a point of a scale.
+pub(crate) fn coordinates(scale: &Scale, point: &[f64]) -> Coordinates {
+    let varying = scale.varying.len().min(point.len());
+    let octaves = scale.uncoupled(point);
+    let coupled = scale.coupling.iter().map(|[axis, _]| point[*axis] / scale.varying[*axis].1);
+    octaves[..varying].iter().copied().chain(coupled).collect()
 }
 
 /// The least and the greatest of some rows.
@@ -36,13 +36,13 @@ pub(crate) fn ends(rows: impl Iterator<Item = Coordinates>) -> Vec<[f64; 2]> {
 }
 
 impl Model {
-    /// The rows around a place that pass.
+    /// The rows around a point that pass.
     ///
-    /// The nearest alone may all lie at one or two places that differ only in what hardly counts, such as heads, with the place on one side of all of them
+    /// The nearest alone may all lie at one or two points that differ only in what hardly counts, such as heads, with the point on one side of all of them
     /// although the table has rows on the other.
-    pub(crate) fn around(&self, slice: usize, place: &[f64], passes: impl Fn(u32) -> bool) -> Nearest<MOST_NEIGHBOURS> {
-        let mut near = self.forest.nearest(slice, place, self.neighbours, &passes);
-        self.add_sides(slice, place, &mut near, passes);
+    pub(crate) fn around(&self, slice: usize, point: &[f64], passes: impl Fn(u32) -> bool) -> Nearest<MOST_NEIGHBOURS> {
+        let mut near = self.forest.nearest(slice, point, self.neighbours, &passes);
+        self.add_sides(slice, point, &mut near, passes);
         near
     }
 
@@ -50,7 +50,7 @@ impl Model {
     pub(crate) fn add_sides(
         &self,
         slice: usize,
-        place: &[f64],
+        point: &[f64],
         near: &mut Nearest<MOST_NEIGHBOURS>,
         passes: impl Fn(u32) -> bool,
     ) {
@@ -59,7 +59,7 @@ impl Model {
             return;
         }
         let of_row = |row: u32| coordinates(&self.scale, self.forest.row(row));
-        let own = coordinates(&self.scale, place);
+        let own = coordinates(&self.scale, point);
         let mut known: SmallVec<[Coordinates; MOST_NEIGHBOURS]> = near.rows().iter().map(|row| of_row(*row)).collect();
         let mut more: SmallVec<[(f64, u32); 4]> = SmallVec::new();
         for (axis, (here, [low, high])) in own.iter().zip(&self.ends).enumerate() {
@@ -71,7 +71,7 @@ impl Model {
                 }
                 let found = self
                     .forest
-                    .nearest_within(slice, place, REACH * farthest, |row| is_there(&of_row(row)) && passes(row));
+                    .nearest_within(slice, point, REACH * farthest, |row| is_there(&of_row(row)) && passes(row));
                 if let Some((distance, row)) = found {
                     known.push(of_row(row));
                     more.push((distance, row));
@@ -86,11 +86,11 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use crate::predict::{Attention, Class, Place, Rows, Table};
+    use crate::predict::{Attention, Class, Point, Rows, Table};
 
     /// Decoding with many numbers of heads, which hardly count, over a grid of batches and lengths.
-    fn call(batch: f64, tokens: f64, heads: f64) -> Place {
-        Place::decode(Attention { batch, tokens, heads, kv_heads: 8.0, head_size: 128.0, window: 0.0 }, 2.0)
+    fn call(batch: f64, tokens: f64, heads: f64) -> Point {
+        Point::decode(Attention { batch, tokens, heads, kv_heads: 8.0, head_size: 128.0, window: 0.0 }, 2.0)
     }
 
     fn time_us(batch: f64, tokens: f64, heads: f64) -> f64 {

@@ -6,12 +6,12 @@ use crate::predict::forest::Forest;
 use crate::predict::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
 use crate::predict::model::{FEWEST_ROWS, Mean, Model, short};
 use crate::predict::outliers;
-use crate::predict::place::Lean;
+use crate::predict::point::Coupling;
 use crate::predict::power::{FEWEST_PER_POWER, Power};
-use crate::predict::reach::Reach;
 use crate::predict::rows::{Rows, Settled, choose};
 use crate::predict::scale::Scale;
 use crate::predict::search::{Field, Ranges, most_descents, neighbours};
+use crate::predict::work_range::WorkRange;
 use crate::roofline::{Roofline, Work};
 use std::ops::Range;
 
@@ -62,9 +62,9 @@ impl Model {
         let ranges = ranges_of(&settled);
         let steps = grid_steps(dims, &coordinates);
         // A slice without rows does not tell it.
-        let lean = settled.iter().map(|slice| slice.lean).find(|lean| !lean.is_empty());
-        scale.lean = leaning(&scale, lean.unwrap_or_default());
-        coordinates.chunks_exact_mut(dims).for_each(|row| scale.lean(row));
+        let coupling = settled.iter().map(|slice| slice.coupling).find(|coupling| !coupling.is_empty());
+        scale.coupling = coupled(&scale, coupling.unwrap_or_default());
+        coordinates.chunks_exact_mut(dims).for_each(|row| scale.couple(row));
         let within_reach: Vec<f64> = values.iter().map(|value| outliers::within_reach(*value)).collect();
         let field = Field { dims, coordinates: &coordinates, values: &within_reach, slices: &ranges, steps: &steps };
         // Sizes that nobody described need more rows to tell them apart, and what is found depends more on where the search began.
@@ -105,7 +105,7 @@ impl Model {
         let shortest = shortest.collect();
         let in_order = || order.iter().map(|row| measured[*row as usize]);
         let is_few = order.len() <= if means.len() > 1 { FEW_TOGETHER } else { FEW };
-        let reach = Reach::of(in_order().map(|row| row.work), is_few);
+        let work_range = WorkRange::of(in_order().map(|row| row.work), is_few);
         let has_spreads = measured.iter().any(|row| row.spread.is_finite());
         let most = if powers.is_empty() { neighbours(forest.dims) } else { MOST_NEIGHBOURS };
         let mut model = Model {
@@ -128,7 +128,7 @@ impl Model {
             forest,
             means,
             shortest,
-            reach,
+            work_range,
             first_rows,
             reference_us,
             correlation,
@@ -287,7 +287,7 @@ fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scal
         constant: Vec::new(),
         least: Vec::new(),
         size,
-        lean: Vec::new(),
+        coupling: Vec::new(),
     };
     for axis in 0..axis_count {
         let (low, high) = (bound(axis, f64::INFINITY, f64::min), bound(axis, 0.0, f64::max));
@@ -301,7 +301,7 @@ fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scal
         }
     }
     if scale.varying.is_empty() {
-        // One place alone still needs an axis to lie on.
+        // One point alone still needs an axis to lie on.
         return (scale, vec![0.0; rows().count()]);
     }
     let coordinates =
@@ -310,9 +310,9 @@ fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scal
 }
 
 /// Those of which both axes vary, by position.
-fn leaning(scale: &Scale, lean: &[Lean]) -> Vec<[usize; 2]> {
+fn coupled(scale: &Scale, coupling: &[Coupling]) -> Vec<[usize; 2]> {
     let position = |axis: usize| scale.varying.iter().position(|(varying, _)| *varying == axis);
-    lean.iter().filter_map(|lean| Some([position(lean.axis)?, position(lean.by)?])).collect()
+    coupling.iter().filter_map(|coupling| Some([position(coupling.axis)?, position(coupling.by)?])).collect()
 }
 
 /// The median difference of neighbouring values on each axis.

@@ -3,9 +3,9 @@
 mod few;
 mod residuals;
 
-use crate::predict::beyond::Method;
 use crate::predict::calibration::{Calibration, OfClass, Steps, Way};
 use crate::predict::class::Class;
+use crate::predict::extrapolate::Method;
 use crate::predict::model::Model;
 use crate::roofline::Work;
 use residuals::{Asked, Residual, configurations, of_many};
@@ -17,7 +17,7 @@ const HELD: f64 = 0.91;
 /// Rows that are left out one by one.
 const MOST_ROWS: usize = 1000;
 const LARGEST_SIZES: usize = 3;
-/// Scores that a quantile is taken of, and how many places on a new one is taken.
+/// Scores that a quantile is taken of, and how many points on a new one is taken.
 const WINDOW: usize = 300;
 const STRIDE: usize = 20;
 /// Scores of a class below which those of all classes count.
@@ -43,7 +43,7 @@ impl Calibration {
         let configurations = configurations(model, &rows);
         let mut all = works.map(|works| few::residuals(model, works, &configurations)).unwrap_or_default();
         if all.is_empty() {
-            all = of_many(model, Asked { rows: &rows, twin: None }, &configurations);
+            all = of_many(model, Asked { rows: &rows, collocated: None }, &configurations);
         }
         let methods = Class::PREDICTED.map(|class| match class {
             // One configuration alone tells how far another one is from it, not which way to go between two.
@@ -53,10 +53,10 @@ impl Calibration {
         Calibration::of_residuals(&all, methods.map(Way::alone))
     }
 
-    /// The same where another slice has a row at the place of the question, as it has at these rows; `values` is what it has there, and
+    /// The same where another slice has a row at the point of the question, as it has at these rows; `values` is what it has there, and
     /// what it has, or would have, at all others. `None` if it tells nothing.
-    pub(crate) fn with_twin(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
-        let all = of_many(model, Asked { rows, twin: Some(values) }, &configurations(model, rows));
+    pub(crate) fn with_collocated(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
+        let all = of_many(model, Asked { rows, collocated: Some(values) }, &configurations(model, rows));
         let ways = Class::PREDICTED.map(|class| with_share(&all, class, model.calibration.method(class)));
         ways.iter().any(|way| !way.shares.is_empty()).then(|| Calibration::of_residuals(&all, ways))
     }
@@ -140,9 +140,9 @@ fn shares(own: &[&Residual], method: Method) -> Steps {
 fn best_share(own: &[&Residual], method: Method) -> f64 {
     let mut ratios: Vec<(f64, f64)> = own
         .iter()
-        .map(|one| (one.own.of(method), one.twin.of(method)))
-        .filter(|(_, twin)| *twin != 0.0)
-        .map(|(own, twin)| (own / twin, twin.abs()))
+        .map(|one| (one.own.of(method), one.collocated.of(method)))
+        .filter(|(_, collocated)| *collocated != 0.0)
+        .map(|(own, collocated)| (own / collocated, collocated.abs()))
         .collect();
     ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half = ratios.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;

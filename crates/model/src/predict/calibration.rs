@@ -1,7 +1,7 @@
 //! How wide an interval must be, and by which way a value is found, as left-out rows taught.
 
-use crate::predict::beyond::Method;
 use crate::predict::class::Class;
+use crate::predict::extrapolate::Method;
 
 /// Rows up to which the roofline is fitted again; with more, one of them moves it too little.
 pub(crate) const FEW: usize = 32;
@@ -18,8 +18,8 @@ pub(super) struct OfClass {
     pub(super) way: Way,
     /// From which variance on which multiple of sigma holds the truth; the first counts from zero.
     pub(super) steps: Steps,
-    /// The same where another slice has a row at the place. Such rows are missed by little, and by little that is many sigmas where
-    /// slices are equal: they must not widen the intervals of places that no slice has.
+    /// The same where another slice has a row at the point. Such rows are missed by little, and by little that is many sigmas where
+    /// slices are equal: they must not widen the intervals of points that no slice has.
     pub(super) seen: Steps,
 }
 
@@ -76,7 +76,7 @@ impl Calibration {
         self.of_class(class).map_or(0.0, |of| of.way.share(variance))
     }
 
-    /// Half the width of an interval in sigmas; `is_seen` where another slice has a row at the place.
+    /// Half the width of an interval in sigmas; `is_seen` where another slice has a row at the point.
     pub(crate) fn multiple(&self, class: Class, is_seen: bool, variance: f64) -> f64 {
         let steps = |of: &OfClass| step(if is_seen { &of.seen } else { &of.steps }, variance);
         self.of_class(class).and_then(steps).unwrap_or(0.0)

@@ -30,7 +30,7 @@ impl Class {
         }
     }
 
-    /// Its place among the predicted ones.
+    /// Its point among the predicted ones.
     pub(crate) fn index(self) -> Option<usize> {
         match self {
             Class::Measured | Class::Padded => None,

@@ -1,10 +1,10 @@
 //! What is not known yet, for choosing what to measure next: how unsure a prediction is, and how well rows are predicted from each other.
 
-use crate::predict::beyond::hold;
+use crate::predict::extrapolate::hold;
 use crate::predict::forest::Nearest;
 use crate::predict::kriging::{Kriged, MOST_NEIGHBOURS, SQRT_3};
 use crate::predict::model::{FEWEST_HALF_WIDTH, FEWEST_ROWS, Found, Model, Spot};
-use crate::predict::place::{MOST_AXES, Place};
+use crate::predict::point::{MOST_AXES, Point};
 use smallvec::SmallVec;
 
 /// How unsure a prediction is, and where it lies among the others of its slice.
@@ -14,7 +14,7 @@ pub struct Doubt {
     pub sigma: f64,
     /// By how much kriging and the inverse-distance mean of the nearest rows differ, in logarithms.
     pub disagreement: f64,
-    /// The place on each of its axes, in correlation lengths ([`Model::coordinates`]).
+    /// The point on each of its axes, in correlation lengths ([`Model::coordinates`]).
     pub coordinates: SmallVec<[f64; 4]>,
     /// The least number of a row of the slice: two predictions with the same one are of one slice.
     pub slice_row: u32,
@@ -42,19 +42,19 @@ impl Residual {
 
 impl Model {
     /// How unsure the prediction of a call is; `None` as [`predict`](Model::predict).
-    pub fn doubt(&self, slice: usize, place: &Place) -> Option<Doubt> {
-        let spot = self.spot(slice, place)?;
-        let near = self.around(spot.slice, &spot.place, |_| true);
-        self.doubt_at(&spot, &near, place)
+    pub fn doubt(&self, slice: usize, point: &Point) -> Option<Doubt> {
+        let spot = self.spot(slice, point)?;
+        let near = self.around(spot.slice, &spot.point, |_| true);
+        self.doubt_at(&spot, &near, point)
     }
 
     /// The doubt that an answer is based on.
-    pub(crate) fn doubt_of(&self, spot: &Spot, found: &Found, place: &Place) -> Option<Doubt> {
-        self.doubt_at(spot, &found.near, place)
+    pub(crate) fn doubt_of(&self, spot: &Spot, found: &Found, point: &Point) -> Option<Doubt> {
+        self.doubt_at(spot, &found.near, point)
     }
 
-    fn doubt_at(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>, place: &Place) -> Option<Doubt> {
-        let coordinates = self.coordinates(place)?;
+    fn doubt_at(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>, point: &Point) -> Option<Doubt> {
+        let coordinates = self.coordinates(point)?;
         let slice_row = self.slice_row(spot.slice);
         if self.len() < FEWEST_ROWS {
             // As wide as the interval of so few rows.
@@ -63,33 +63,33 @@ impl Model {
         let values = self.values_of(near.rows());
         let Kriged { value, variance } = self.correlations(spot, near).solve(&values, self.correlation.nugget);
         // Without an axis of size no line is looked for: the mean of the nearest.
-        let mean = hold(crate::predict::beyond::Near { size: None, ..self.near(spot, near, &values) });
+        let mean = hold(crate::predict::extrapolate::Near { size: None, ..self.near(spot, near, &values) });
         let sigma = self.sigma(variance, near.rows());
         Some(Doubt { sigma, disagreement: (value - mean).abs(), coordinates, slice_row })
     }
 
-    /// A place on each of its axes, in correlation lengths: the sum of the absolute differences of two places is how far they are from
+    /// A point on each of its axes, in correlation lengths: the sum of the absolute differences of two points is how far they are from
     /// telling about each other. `None` for another number of axes, or numbers that are negative or not finite.
-    pub fn coordinates(&self, place: &Place) -> Option<SmallVec<[f64; 4]>> {
+    pub fn coordinates(&self, point: &Point) -> Option<SmallVec<[f64; 4]>> {
         let scale = &self.scale;
-        if place.axes.len() != scale.shifts.len() || place.axes.iter().any(|at| !(at.is_finite() && *at >= 0.0)) {
+        if point.axes.len() != scale.shifts.len() || point.axes.iter().any(|at| !(at.is_finite() && *at >= 0.0)) {
             return None;
         }
-        let mut coordinates = SmallVec::from_elem(0.0, place.axes.len());
+        let mut coordinates = SmallVec::from_elem(0.0, point.axes.len());
         let mut varying = [0.0; MOST_AXES];
-        scale.place(&place.axes, &mut varying);
+        scale.point(&point.axes, &mut varying);
         for ((axis, _), at) in scale.varying.iter().zip(varying) {
             coordinates[*axis] = at / SQRT_3;
         }
         for (axis, _, factor) in &scale.constant {
-            coordinates[*axis] = scale.octaves(*axis, place.axes[*axis]) * factor / SQRT_3;
+            coordinates[*axis] = scale.octaves(*axis, point.axes[*axis]) * factor / SQRT_3;
         }
         Some(coordinates)
     }
 
     /// Every row of a slice, predicted from the others; none of fewer than four rows, or of a slice that there is not.
     ///
-    /// The ranges of the correlation were learnt from all rows: for figures of what is not known at all, see [`Trials`](crate::predict::Trials).
+    /// The ranges of the correlation were learnt from all rows: for figures of what is not known at all, see [`CrossValidation`](crate::predict::CrossValidation).
     pub fn residuals(&self, slice: usize) -> impl Iterator<Item = Residual> {
         let rows = self.forest.slices.get(slice).cloned().filter(|_| self.len() >= FEWEST_ROWS);
         rows.unwrap_or_default().map(|row| {
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::predict::{MatMul, Operands, Precision, Rows, Table};
 
-    fn place(rows: f64, columns: f64) -> Place {
-        Place::matmul(MatMul { rows, columns, inner: 1024.0 }, Operands::of(Precision::Bf16))
+    fn point(rows: f64, columns: f64) -> Point {
+        Point::matmul(MatMul { rows, columns, inner: 1024.0 }, Operands::of(Precision::Bf16))
     }
 
     fn slice(start: u32, strange: Option<u32>) -> Rows {
@@ -134,7 +134,7 @@ mod tests {
             let (size, columns) = (f64::from(1 << (number % 8)), f64::from(512 << (number / 8)));
             let time_us = 3.0 + size * columns / 1e4;
             let time_us = if strange == Some(number) { 3.0 * time_us } else { time_us };
-            rows.push(start + number, &place(size, columns), time_us, None);
+            rows.push(start + number, &point(size, columns), time_us, None);
         }
         rows
     }
@@ -156,7 +156,7 @@ mod tests {
     fn doubt_grows_with_the_distance_and_names_the_slice() {
         let table = Table::new(vec![slice(100, None), slice(500, None)], Some(0));
         let (model, within) = table.model(1).expect("there are rows");
-        let doubt = |rows, columns| model.doubt(within, &place(rows, columns)).expect("an answer");
+        let doubt = |rows, columns| model.doubt(within, &point(rows, columns)).expect("an answer");
         let (near, far) = (doubt(24.0, 2048.0), doubt(5000.0, 65536.0));
         assert!(near.sigma < far.sigma && near.disagreement < far.disagreement, "{near:?} {far:?}");
         assert_eq!((near.slice_row, far.slice_row), (500, 500));
@@ -165,6 +165,6 @@ mod tests {
         assert_eq!(axis, 0);
         let apart = far.coordinates[0] - near.coordinates[0];
         assert!((apart - (5000f64 / 24.0).log2() / length).abs() < 1e-9, "{apart} {length}");
-        assert_eq!(model.doubt(2, &place(1.0, 1.0)), None);
+        assert_eq!(model.doubt(2, &point(1.0, 1.0)), None);
     }
 }

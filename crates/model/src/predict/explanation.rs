@@ -1,13 +1,13 @@
 //! Why an estimate is what it is, for a person.
 
-use crate::predict::beyond::Method;
 use crate::predict::class::Class;
+use crate::predict::collocated::{CollocatedRow, Seen};
 use crate::predict::doubt::Doubt;
 use crate::predict::estimate::Estimate;
+use crate::predict::extrapolate::Method;
 use crate::predict::kriging::MOST_NEIGHBOURS;
 use crate::predict::model::{FEWEST_ROWS, Found, Model, Spot};
-use crate::predict::place::Place;
-use crate::predict::twin::{Seen, TwinRow};
+use crate::predict::point::Point;
 use crate::roofline::Roofline;
 use std::fmt;
 
@@ -31,12 +31,12 @@ pub struct Explanation {
     pub roofline: Roofline,
     /// How many doublings the call is larger than all of its neighbours, where it is.
     pub octaves_beyond: Option<f64>,
-    /// How many places are known of its slice, and of those that it was learnt from together with.
+    /// How many points are known of its slice, and of those that it was learnt from together with.
     pub known: usize,
     /// How the value was found.
     pub method: Method,
-    /// The row of another slice at the place itself, where that tells something of it.
-    pub twin: Option<TwinRow>,
+    /// The row of another slice at the point itself, where that tells something of it.
+    pub collocated: Option<CollocatedRow>,
     /// How unsure it is; `None` where it is measured.
     pub doubt: Option<Doubt>,
 }
@@ -56,23 +56,23 @@ pub struct Neighbour {
 
 impl Model {
     /// How long a call takes, and which rows say so; `None` as [`predict`](Model::predict).
-    pub fn explain(&self, slice: usize, place: &Place) -> Option<Explanation> {
-        self.explain_with(slice, place, || None)
+    pub fn explain(&self, slice: usize, point: &Point) -> Option<Explanation> {
+        self.explain_with(slice, point, || None)
     }
 
     /// The same, where another slice may have a row.
     pub(crate) fn explain_with<'t>(
         &self,
         slice: usize,
-        place: &Place,
+        point: &Point,
         seen: impl FnOnce() -> Option<Seen<'t>>,
     ) -> Option<Explanation> {
-        let spot = self.spot(slice, place)?;
+        let spot = self.spot(slice, point)?;
         let found = self.find(&spot, seen);
         let measured = self.row_at(&spot, &found.near);
         let estimate = match measured {
             Some(row) => self.measured(row),
-            None => self.estimate(slice, self.work(slice, place), &found),
+            None => self.estimate(slice, self.work(slice, point), &found),
         };
         let weights = match measured {
             Some(row) => vec![(row, 1.0)],
@@ -94,17 +94,17 @@ impl Model {
         let octaves_beyond = match self.size_axis() {
             Some((_, octave)) if estimate.class == Class::Beyond => {
                 let sizes = found.near.rows().iter().map(|row| self.scale.size_of(self.forest.row(*row)));
-                Some((self.scale.size_of(&spot.place) - sizes.fold(f64::NEG_INFINITY, f64::max)) / octave)
+                Some((self.scale.size_of(&spot.point) - sizes.fold(f64::NEG_INFINITY, f64::max)) / octave)
             }
             _ => None,
         };
         Some(Explanation {
             slice,
-            efficiency: roofline.time_us(self.work(slice, place)) / estimate.duration_us,
+            efficiency: roofline.time_us(self.work(slice, point)) / estimate.duration_us,
             method: found.method,
-            twin: found.twin,
+            collocated: found.collocated,
             known: self.len(),
-            doubt: if measured.is_some() { None } else { self.doubt_of(&spot, &found, place) },
+            doubt: if measured.is_some() { None } else { self.doubt_of(&spot, &found, point) },
             estimate,
             neighbours,
             roofline,
@@ -170,9 +170,10 @@ impl Explanation {
             [one] => write!(text, "; row {one} differs in more than sizes"),
             _ => write!(text, "; rows {} differ in more than sizes", others.join(", ")),
         };
-        if let Some(twin) = self.twin.filter(|twin| twin.counts().abs() >= LEAST_CHANGE) {
-            let way = if twin.excess < 0.0 { "faster" } else { "slower" };
-            let (row, excess, share) = (name(twin.row), 100.0 * twin.excess.abs(), 100.0 * twin.share);
+        if let Some(collocated) = self.collocated.filter(|collocated| collocated.counts().abs() >= LEAST_CHANGE) {
+            let way = if collocated.excess < 0.0 { "faster" } else { "slower" };
+            let (row, excess, share) =
+                (name(collocated.row), 100.0 * collocated.excess.abs(), 100.0 * collocated.share);
             let _ = write!(
                 text,
                 "; row {row} (same sizes, other data type) is {excess:.1} % {way} than its neighbours; {share:.0} % of that is applied"
@@ -192,7 +193,7 @@ impl fmt::Display for Explanation {
 mod tests {
     use super::*;
 
-    /// Of a place in this slice, from rows with their slices and weights.
+    /// Of a point in this slice, from rows with their slices and weights.
     fn explanation(slice: usize, neighbours: &[(u32, usize, f64)]) -> Explanation {
         let near = |&(row, slice, weight): &_| Neighbour { row, slice, weight, duration_us: 10.0, efficiency: 0.5 };
         Explanation {
@@ -204,7 +205,7 @@ mod tests {
             octaves_beyond: None,
             known: 12,
             method: Method::Kriging,
-            twin: None,
+            collocated: None,
             doubt: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Places of calls that are given as named columns.
 
-use crate::predict::place::{Place, configuration};
+use crate::predict::point::{Point, configuration};
 use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Work};
 use smallvec::smallvec;
 
@@ -52,23 +52,23 @@ impl Family {
         })
     }
 
-    /// The place of a row; `None` if it lacks a column.
-    pub fn place(self, row: &impl Columns) -> Option<Place> {
+    /// The point of a row; `None` if it lacks a column.
+    pub fn point(self, row: &impl Columns) -> Option<Point> {
         let number = |column: &str| row.number(column);
         let or = |column: &str, default: f64| row.number(column).unwrap_or(default);
         let operands = Operands::of_scheme(row.text("dtype").unwrap_or("bfloat16"));
         Some(match self {
             Family::MatMul => {
                 let product = MatMul { rows: number("m")?, columns: number("n")?, inner: number("k")? };
-                Place::matmul(product, operands)
+                Point::matmul(product, operands)
             }
-            Family::PrefillAttention => Place::prefill(attention(row, "query_tokens")?),
-            Family::DecodeAttention => Place::decode(attention(row, "past_tokens")?, cache_bytes(row)),
+            Family::PrefillAttention => Point::prefill(attention(row, "query_tokens")?),
+            Family::DecodeAttention => Point::decode(attention(row, "past_tokens")?, cache_bytes(row)),
             Family::LatentAttention => {
                 let is_prefill = row.text("phase") == Some("context");
                 let tokens = or(if is_prefill { "query_tokens" } else { "past_tokens" }, 1.0);
                 let call = LatentAttention { batch: or("batch", 1.0), tokens, heads: number("heads")? };
-                if is_prefill { Place::latent_prefill(call) } else { Place::latent_decode(call) }
+                if is_prefill { Point::latent_prefill(call) } else { Point::latent_decode(call) }
             }
             Family::Experts => {
                 let call = Experts {
@@ -80,21 +80,21 @@ impl Family {
                     tensor_parallel: or("tp", 1.0),
                     expert_parallel: or("ep", 1.0),
                 };
-                Place::experts(call, operands.weight_bytes)
+                Point::experts(call, operands.weight_bytes)
             }
             Family::Collective => {
                 let element_bytes = if row.text("dtype") == Some("int8") { 1.0 } else { 2.0 };
                 let elements = || number("message_elements").map(|elements| elements * element_bytes);
                 let message_bytes = number("message_bytes").or_else(elements)?;
-                Place::collective(Collective { message_bytes, ranks: or("ranks", 2.0) })
+                Point::collective(Collective { message_bytes, ranks: or("ranks", 2.0) })
             }
-            Family::Elementwise => Place::elementwise(number("m")?, number("k")?, 3.0),
-            Family::Layers => Place::layer(number("tokens")?, or("tp", 1.0)),
+            Family::Elementwise => Point::elementwise(number("m")?, number("k")?, 3.0),
+            Family::Layers => Point::layer(number("tokens")?, or("tp", 1.0)),
             Family::MixedAttention => mixed(row)?,
         })
     }
 
-    /// The number of the axis along which calls grow, among those of a place.
+    /// The number of the axis along which calls grow, among those of a point.
     pub fn size(self) -> usize {
         match self {
             Family::PrefillAttention | Family::DecodeAttention | Family::LatentAttention => 1,
@@ -121,7 +121,7 @@ fn cache_bytes(row: &impl Columns) -> f64 {
 }
 
 /// Prompts and cached requests in one call: pairs of tokens, and tokens read.
-fn mixed(row: &impl Columns) -> Option<Place> {
+fn mixed(row: &impl Columns) -> Option<Point> {
     let number = |column: &str| row.number(column);
     let Some(chunk) = number("prefill_chunk") else {
         let (batch, query, past) = (number("batch").unwrap_or(1.0), number("query_tokens")?, number("past_tokens")?);
@@ -130,7 +130,7 @@ fn mixed(row: &impl Columns) -> Option<Place> {
             bytes: batch * (past + query + 1.0),
         };
         let configuration = configuration(&[batch]);
-        return Some(Place { axes: smallvec![batch, query, past], work, configuration, lean: &[] });
+        return Some(Point { axes: smallvec![batch, query, past], work, configuration, coupling: &[] });
     };
     let (past, requests, cached) = (number("kv_prefill")?, number("n_decode")?, number("kv_decode")?);
     let work = Work {
@@ -138,5 +138,5 @@ fn mixed(row: &impl Columns) -> Option<Place> {
         bytes: requests * (cached + 1.0) + past + chunk,
     };
     let configuration = configuration(&[chunk, past, requests]);
-    Some(Place { axes: smallvec![chunk, past, requests, cached], work, configuration, lean: &[] })
+    Some(Point { axes: smallvec![chunk, past, requests, cached], work, configuration, coupling: &[] })
 }

@@ -1,8 +1,8 @@
-//! The nearest rows of a place.
+//! The nearest rows of a point.
 
 use std::ops::Range;
 
-/// Rows in a leaf of a tree; only the last one of a slice, and one of equal places, has another number.
+/// Rows in a leaf of a tree; only the last one of a slice, and one of equal points, has another number.
 const LEAF: usize = 16;
 
 /// One k-d tree for each slice over scaled coordinates; the distance is the sum of absolute differences, and between rows of two
@@ -180,34 +180,34 @@ impl Forest {
         if one == other { 0.0 } else { self.penalties[one] + self.penalties[other] }
     }
 
-    /// How far a row is from a place of a slice.
-    pub(crate) fn distance(&self, slice: usize, place: &[f64], row: u32) -> f64 {
-        let own = self.row(row).iter().zip(place).map(|(there, here)| (there - here).abs()).sum::<f64>();
+    /// How far a row is from a point of a slice.
+    pub(crate) fn distance(&self, slice: usize, point: &[f64], row: u32) -> f64 {
+        let own = self.row(row).iter().zip(point).map(|(there, here)| (there - here).abs()).sum::<f64>();
         self.penalty(slice, self.slice_of(row)) + own
     }
 
-    /// The nearest rows of a place that pass; of equally distant ones those that lie first in the trees.
+    /// The nearest rows of a point that pass; of equally distant ones those that lie first in the trees.
     #[inline]
     pub(crate) fn nearest<const K: usize>(
         &self,
         slice: usize,
-        place: &[f64],
+        point: &[f64],
         limit: usize,
         passes: impl Fn(u32) -> bool,
     ) -> Nearest<K> {
-        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, place, Nearest::new(limit), &passes))
+        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, point, Nearest::new(limit), &passes))
     }
 
-    /// The nearest row of a place that passes, with its distance, among those that are nearer than a bound.
+    /// The nearest row of a point that passes, with its distance, among those that are nearer than a bound.
     pub(crate) fn nearest_within(
         &self,
         slice: usize,
-        place: &[f64],
+        point: &[f64],
         bound: f64,
         passes: impl Fn(u32) -> bool,
     ) -> Option<(f64, u32)> {
         let empty = Nearest::<1>::within(bound, 1);
-        let near = with_dims!(self.dims, D => self.nearest_in::<1, D>(slice, place, empty, &passes));
+        let near = with_dims!(self.dims, D => self.nearest_in::<1, D>(slice, point, empty, &passes));
         near.distances().first().copied().zip(near.rows().first().copied())
     }
 
@@ -215,12 +215,12 @@ impl Forest {
     fn nearest_in<const K: usize, const D: usize>(
         &self,
         slice: usize,
-        place: &[f64],
+        point: &[f64],
         empty: Nearest<K>,
         passes: &impl Fn(u32) -> bool,
     ) -> Nearest<K> {
         let mut target = [0.0; D];
-        target.copy_from_slice(&place[..D]);
+        target.copy_from_slice(&point[..D]);
         let mut search = Search { forest: self, target, base: 0.0, passes, best: empty };
         if search.best.limit == 0 {
             return search.best;
@@ -253,10 +253,10 @@ impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
             return self.leaf(node.right_or_start, node.axis - LEAF_MARK);
         }
         let axis = node.axis as usize % D;
-        let place = self.target[axis];
+        let point = self.target[axis];
         let before = gaps[axis];
-        let left_gap = before.max(place - f64::from(node.left_end));
-        let right_gap = before.max(f64::from(node.right_start) - place);
+        let left_gap = before.max(point - f64::from(node.left_end));
+        let right_gap = before.max(f64::from(node.right_start) - point);
         let mut children = [(at + 1, left_gap), (node.right_or_start as usize, right_gap)];
         if right_gap < left_gap {
             children.swap(0, 1);

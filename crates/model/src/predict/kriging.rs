@@ -1,39 +1,39 @@
-//! Ordinary kriging of a place from a few rows near it: Cressie, *Statistics for Spatial Data*, 1993, section 3.2. The correlation is that
+//! Ordinary kriging of a point from a few rows near it: Cressie, *Statistics for Spatial Data*, 1993, section 3.2. The correlation is that
 //! of Matérn with ν = 3/2: Rasmussen and Williams, *Gaussian Processes for Machine Learning*, 2006, equation 4.17.
 
 use crate::predict::forest::{Forest, with_dims};
 
-/// Neighbours of a place at most.
+/// Neighbours of a point at most.
 pub(crate) const MOST_NEIGHBOURS: usize = 24;
 /// How many times longer the long range of the correlation is.
 pub(crate) const LONG: f64 = 8.0;
 /// Matérn 3/2 takes distances times the square root of three.
 pub(crate) const SQRT_3: f64 = 1.732_050_807_568_877_2;
 
-/// How alike two places are: a short range and one eight times as long.
+/// How alike two points are: a short range and one eight times as long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Correlation {
     /// The share of the long range.
     pub(crate) long_share: f64,
-    /// What even two calls of one place differ by.
+    /// What even two calls of one point differ by.
     pub(crate) nugget: f64,
 }
 
-/// The correlation of two places, as it is built up axis by axis.
+/// The correlation of two points, as it is built up axis by axis.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Likeness {
+pub(crate) struct CorrelationKernel {
     short: f64,
     long: f64,
     distance: f64,
 }
 
-impl Likeness {
-    pub(crate) const SAME: Likeness = Likeness { short: 1.0, long: 1.0, distance: 0.0 };
+impl CorrelationKernel {
+    pub(crate) const SAME: CorrelationKernel = CorrelationKernel { short: 1.0, long: 1.0, distance: 0.0 };
 
     /// With a scaled difference (√3·|Δ|/ℓ) on one more axis.
     #[inline]
-    pub(crate) fn and(self, difference: f64) -> Likeness {
-        Likeness {
+    pub(crate) fn and(self, difference: f64) -> CorrelationKernel {
+        CorrelationKernel {
             short: self.short * (1.0 + difference),
             long: self.long * (1.0 + difference * (1.0 / LONG)),
             distance: self.distance + difference,
@@ -49,17 +49,17 @@ impl Likeness {
     }
 }
 
-/// Some likenesses, each part of them in an array of its own: several go through each step at once.
-pub(crate) struct Likenesses<const N: usize> {
+/// Some correlation kernels, each part of them in an array of its own: several go through each step at once.
+pub(crate) struct CorrelationKernels<const N: usize> {
     short: [f64; N],
     long: [f64; N],
     distance: [f64; N],
 }
 
-impl<const N: usize> Likenesses<N> {
+impl<const N: usize> CorrelationKernels<N> {
     #[inline]
-    pub(crate) fn of(start: Likeness) -> Self {
-        Likenesses { short: [start.short; N], long: [start.long; N], distance: [start.distance; N] }
+    pub(crate) fn of(start: CorrelationKernel) -> Self {
+        CorrelationKernels { short: [start.short; N], long: [start.long; N], distance: [start.distance; N] }
     }
 
     /// The first ones with a scaled difference each on one more axis.
@@ -76,14 +76,13 @@ impl<const N: usize> Likenesses<N> {
     /// One of them with scaled differences on more axes.
     #[inline]
     pub(crate) fn and(&mut self, index: usize, differences: [f64; 2]) {
-        let likeness = differences.into_iter().fold(self.at(index), Likeness::and);
-        (self.short[index], self.long[index], self.distance[index]) =
-            (likeness.short, likeness.long, likeness.distance);
+        let kernel = differences.into_iter().fold(self.at(index), CorrelationKernel::and);
+        (self.short[index], self.long[index], self.distance[index]) = (kernel.short, kernel.long, kernel.distance);
     }
 
     #[inline]
-    fn at(&self, index: usize) -> Likeness {
-        Likeness { short: self.short[index], long: self.long[index], distance: self.distance[index] }
+    fn at(&self, index: usize) -> CorrelationKernel {
+        CorrelationKernel { short: self.short[index], long: self.long[index], distance: self.distance[index] }
     }
 
     /// The correlations of the first ones.
@@ -136,7 +135,7 @@ const fn start_of(row: usize) -> usize {
     row * row.saturating_sub(1) / 2
 }
 
-/// Correlations of some rows with each other and with a place.
+/// Correlations of some rows with each other and with a point.
 #[derive(Debug)]
 pub(crate) struct Correlations {
     pub(crate) count: usize,
@@ -145,7 +144,7 @@ pub(crate) struct Correlations {
     pub(crate) with_place: [f64; MOST_NEIGHBOURS],
 }
 
-/// What kriging says of a place.
+/// What kriging says of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Kriged {
     pub(crate) value: f64,
@@ -153,36 +152,36 @@ pub(crate) struct Kriged {
     pub(crate) variance: f64,
 }
 
-/// Correlations of one place with the first `count` of some rows; `apart` are the penalties between two slices.
+/// Correlations of one point with the first `count` of some rows; `apart` are the penalties between two slices.
 #[inline]
 fn along<const D: usize>(
     near: &[[f64; MOST_NEIGHBOURS]; D],
     count: usize,
-    place: &[f64; D],
-    start: Likeness,
+    point: &[f64; D],
+    start: CorrelationKernel,
     of: Correlation,
     apart: impl Fn(usize) -> Option<[f64; 2]>,
 ) -> [f64; MOST_NEIGHBOURS] {
     let count = count.min(MOST_NEIGHBOURS);
-    let mut likenesses = Likenesses::<MOST_NEIGHBOURS>::of(start);
-    for (values, own) in near.iter().zip(place) {
-        likenesses.and_each(values[..count].iter().map(|value| (value - own).abs()));
+    let mut kernels = CorrelationKernels::<MOST_NEIGHBOURS>::of(start);
+    for (values, own) in near.iter().zip(point) {
+        kernels.and_each(values[..count].iter().map(|value| (value - own).abs()));
     }
     for index in 0..count {
         if let Some(penalties) = apart(index) {
-            likenesses.and(index, penalties);
+            kernels.and(index, penalties);
         }
     }
-    likenesses.correlations(count, of)
+    kernels.correlations(count, of)
 }
 
-/// A place of a slice that is predicted.
+/// A point of a slice that is predicted.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) slice: usize,
-    pub(crate) place: &'a [f64],
+    pub(crate) point: &'a [f64],
     /// How it differs on axes on which no row varies.
-    pub(crate) beside: Likeness,
+    pub(crate) beside: CorrelationKernel,
 }
 
 impl Correlations {
@@ -190,7 +189,7 @@ impl Correlations {
         Correlations { count: count.min(MOST_NEIGHBOURS), between: [0.0; BELOW], with_place: [0.0; MOST_NEIGHBOURS] }
     }
 
-    /// Of rows of a forest and a place.
+    /// Of rows of a forest and a point.
     #[inline]
     pub(crate) fn of(forest: &Forest, rows: &[u32], target: Target<'_>, of: Correlation) -> Correlations {
         with_dims!(forest.dims, D => Self::in_dims::<D>(forest, rows, target, of))
@@ -198,7 +197,7 @@ impl Correlations {
 
     #[inline]
     fn in_dims<const D: usize>(forest: &Forest, rows: &[u32], target: Target<'_>, of: Correlation) -> Correlations {
-        let Target { slice, place, beside } = target;
+        let Target { slice, point, beside } = target;
         let mut all = Correlations::new(rows.len());
         // By axis, so that the loops below run along memory.
         let mut near = [[0.0; MOST_NEIGHBOURS]; D];
@@ -210,13 +209,13 @@ impl Correlations {
             slices[index] = forest.slice_of(*row);
         }
         let is_joint = forest.slices.len() > 1;
-        let own: [f64; D] = std::array::from_fn(|axis| place[axis]);
+        let own: [f64; D] = std::array::from_fn(|axis| point[axis]);
         all.with_place = along(&near, all.count, &own, beside, of, |index| {
             (is_joint && slices[index] != slice).then(|| [forest.penalties[slices[index]], forest.penalties[slice]])
         });
         for i in 1..all.count {
             let own: [f64; D] = std::array::from_fn(|axis| near[axis][i]);
-            let with_earlier = along(&near, i, &own, Likeness::SAME, of, |j| {
+            let with_earlier = along(&near, i, &own, CorrelationKernel::SAME, of, |j| {
                 (is_joint && slices[j] != slices[i]).then(|| [forest.penalties[slices[i]], forest.penalties[slices[j]]])
             });
             all.with_earlier(i).copy_from_slice(&with_earlier[..i]);
@@ -230,14 +229,14 @@ impl Correlations {
         &mut self.between[start_of(row)..start_of(row + 1)]
     }
 
-    /// Solves for the value at the place; `values` are those of the rows.
+    /// Solves for the value at the point; `values` are those of the rows.
     #[inline]
     pub(crate) fn solve(&self, values: &[f64; MOST_NEIGHBOURS], nugget: f64) -> Kriged {
         let ([value], variance) = self.solve_all([values], nugget);
         Kriged { value, variance }
     }
 
-    /// Solves for the values of several fields at the place, and the variance that they have in common.
+    /// Solves for the values of several fields at the point, and the variance that they have in common.
     #[inline]
     pub(crate) fn solve_all<const N: usize>(
         &self,
@@ -248,12 +247,12 @@ impl Correlations {
         // What is left of the matrix (below the diagonal), and of the right sides, once earlier columns are eliminated.
         let mut rest = self.between;
         let mut diagonal = [1.0 + nugget; MOST_NEIGHBOURS];
-        let (mut places, mut ones, mut forward) =
+        let (mut points, mut ones, mut forward) =
             (self.with_place, [1.0; MOST_NEIGHBOURS], values.map(|values| *values));
         let (mut cc, mut oo, mut co, mut ov, mut cv) = (0.0, 0.0, 0.0, [0.0; N], [0.0; N]);
         for column in 0..count {
             let scale = 1.0 / diagonal[column].max(1e-9).sqrt();
-            let (c, one) = (places[column] * scale, ones[column] * scale);
+            let (c, one) = (points[column] * scale, ones[column] * scale);
             let value = forward.map(|forward| forward[column] * scale);
             cc += c * c;
             oo += one * one;
@@ -269,7 +268,7 @@ impl Correlations {
             for row in column + 1..count {
                 let own = factor[row];
                 diagonal[row] -= own * own;
-                places[row] -= own * c;
+                points[row] -= own * c;
                 ones[row] -= own * one;
                 for field in 0..N {
                     forward[field][row] -= own * value[field];

@@ -1,18 +1,18 @@
 //! What is kept of measured rows to predict others.
 
-use crate::predict::beyond::{Method, Near};
 use crate::predict::calibration::{Calibration, FEW};
 use crate::predict::class::Class;
+use crate::predict::collocated::{CollocatedRow, Seen};
 use crate::predict::estimate::{Estimate, measured_interval};
+use crate::predict::extrapolate::{Method, Near};
 use crate::predict::forest::{Forest, Nearest};
-use crate::predict::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3, Target};
+use crate::predict::kriging::{Correlation, CorrelationKernel, Correlations, Kriged, MOST_NEIGHBOURS, SQRT_3, Target};
 use crate::predict::outliers::{Moved, Outlier};
-use crate::predict::place::{MOST_AXES, Place};
+use crate::predict::point::{MOST_AXES, Point};
 use crate::predict::power::Power;
-use crate::predict::reach::Reach;
 use crate::predict::repeats::Timed;
 use crate::predict::scale::Scale;
-use crate::predict::twin::{Seen, TwinRow};
+use crate::predict::work_range::WorkRange;
 use crate::roofline::{Roofline, Work};
 use smallvec::SmallVec;
 
@@ -38,7 +38,7 @@ pub struct Model {
     /// The least logarithm of the time that the roofline of each slice gives one of its rows.
     pub(crate) shortest: Vec<f64>,
     /// What the rows do.
-    pub(crate) reach: Reach,
+    pub(crate) work_range: WorkRange,
     /// The least row number of each slice.
     pub(crate) first_rows: Vec<u32>,
     /// Times within are relative to this.
@@ -79,9 +79,9 @@ impl Mean {
 #[derive(Debug, Clone)]
 pub(crate) struct Spot {
     pub(crate) slice: usize,
-    pub(crate) place: [f64; MOST_AXES],
+    pub(crate) point: [f64; MOST_AXES],
     /// How it differs on axes on which no row varies.
-    pub(crate) beside: Likeness,
+    pub(crate) beside: CorrelationKernel,
     pub(crate) beside_distance: f64,
     /// The hash of its configuration.
     pub(crate) configuration: u32,
@@ -91,12 +91,12 @@ pub(crate) struct Spot {
 
 impl Spot {
     pub(crate) fn of_row(model: &Model, row: u32) -> Spot {
-        let mut place = [0.0; MOST_AXES];
-        place[..model.forest.dims].copy_from_slice(model.forest.row(row));
+        let mut point = [0.0; MOST_AXES];
+        point[..model.forest.dims].copy_from_slice(model.forest.row(row));
         Spot {
             slice: model.forest.slice_of(row),
-            place,
-            beside: Likeness::SAME,
+            point,
+            beside: CorrelationKernel::SAME,
             beside_distance: 0.0,
             configuration: model.configuration_of[row as usize],
             is_larger: false,
@@ -120,7 +120,7 @@ pub(crate) struct Found {
     /// By which the value was found.
     pub(crate) method: Method,
     /// What another slice says about it.
-    pub(crate) twin: Option<TwinRow>,
+    pub(crate) collocated: Option<CollocatedRow>,
 }
 
 /// Places that are less far from each other are one: coordinates went through a logarithm.
@@ -133,7 +133,7 @@ const FAR_BELOW: f64 = std::f64::consts::LN_10;
 pub(crate) const FEWEST_HALF_WIDTH: f64 = 1.098_612_288_668_109_8;
 
 impl Model {
-    /// How many places are known.
+    /// How many points are known.
     pub fn len(&self) -> usize {
         self.residuals.len()
     }
@@ -155,33 +155,33 @@ impl Model {
     }
 
     /// How long a call takes; `None` for a slice or a number of axes that the model does not have.
-    pub fn predict(&self, slice: usize, place: &Place) -> Option<Estimate> {
-        self.predict_with(slice, place, || None)
+    pub fn predict(&self, slice: usize, point: &Point) -> Option<Estimate> {
+        self.predict_with(slice, point, || None)
     }
 
     /// The same, where another slice may have a row.
     pub(crate) fn predict_with<'t>(
         &self,
         slice: usize,
-        place: &Place,
+        point: &Point,
         seen: impl FnOnce() -> Option<Seen<'t>>,
     ) -> Option<Estimate> {
-        let spot = self.spot(slice, place)?;
+        let spot = self.spot(slice, point)?;
         let found = self.find(&spot, seen);
         if let Some(row) = self.row_at(&spot, &found.near) {
             return Some(self.measured(row));
         }
-        Some(self.estimate(slice, self.work(slice, place), &found))
+        Some(self.estimate(slice, self.work(slice, point), &found))
     }
 
     /// The work of a call: what is said of it, or what was learnt.
-    pub(crate) fn work(&self, slice: usize, place: &Place) -> Work {
-        self.powers.get(slice).map_or(place.work, |power| power.work(&place.axes))
+    pub(crate) fn work(&self, slice: usize, point: &Point) -> Work {
+        self.powers.get(slice).map_or(point.work, |power| power.work(&point.axes))
     }
 
     /// Where a question lies.
-    pub(crate) fn spot(&self, slice: usize, place: &Place) -> Option<Spot> {
-        self.spot_at(slice, &place.axes, short(place.configuration))
+    pub(crate) fn spot(&self, slice: usize, point: &Point) -> Option<Spot> {
+        self.spot_at(slice, &point.axes, short(point.configuration))
     }
 
     /// Where numbers on its axes lie, of a configuration.
@@ -195,13 +195,13 @@ impl Model {
         }
         let mut spot = Spot {
             slice,
-            place: [0.0; MOST_AXES],
-            beside: Likeness::SAME,
+            point: [0.0; MOST_AXES],
+            beside: CorrelationKernel::SAME,
             beside_distance: 0.0,
             configuration,
             is_larger: false,
         };
-        scale.place(axes, &mut spot.place);
+        scale.point(axes, &mut spot.point);
         for (axis, coordinate, factor) in &scale.constant {
             let here = scale.octaves(*axis, axes[*axis]);
             let difference = (here - coordinate).abs() * factor;
@@ -216,19 +216,19 @@ impl Model {
 
     /// Predicts a spot, at which another slice may have a row; that is looked for where no row is the spot itself.
     pub(crate) fn find<'t>(&self, spot: &Spot, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
-        let near = self.around(spot.slice, &spot.place, |_| true);
+        let near = self.around(spot.slice, &spot.point, |_| true);
         let class = self.class(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
             let value = self.residuals.iter().sum::<f64>() / self.len().max(1) as f64;
-            return Found { near, class, value, half_width: FEWEST_HALF_WIDTH, method: Method::Hold, twin: None };
+            return Found { near, class, value, half_width: FEWEST_HALF_WIDTH, method: Method::Hold, collocated: None };
         }
         let values = self.values_of(near.rows());
         let correlations = self.correlations(spot, &near);
         let seen = if self.row_at(spot, &near).is_none() { seen() } else { None };
         let seen = seen.filter(|seen| seen.tells(class)).map(|seen| (seen, seen.values_of(near.rows())));
         let nugget = self.correlation.nugget;
-        let ([kriged, kriged_twin], variance) = match &seen {
-            Some((_, of_twin)) => correlations.solve_all([&values, of_twin], nugget),
+        let ([kriged, kriged_collocated], variance) = match &seen {
+            Some((_, of_collocated)) => correlations.solve_all([&values, of_collocated], nugget),
             None => {
                 let ([kriged], variance) = correlations.solve_all([&values], nugget);
                 ([kriged, 0.0], variance)
@@ -246,23 +246,24 @@ impl Model {
             |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| method.value(kriged, || self.near(spot, &near, values));
         let mut value = found(kriged, &values);
         let share = calibration.share(class, variance);
-        let twin = seen.filter(|_| share > 0.0);
-        let twin = twin.map(|(seen, of_twin)| seen.row(share, found(kriged_twin, &of_twin)));
-        if let Some(twin) = twin {
-            value += twin.counts();
+        let collocated = seen.filter(|_| share > 0.0);
+        let collocated =
+            collocated.map(|(seen, of_collocated)| seen.row(share, found(kriged_collocated, &of_collocated)));
+        if let Some(collocated) = collocated {
+            value += collocated.counts();
         }
-        Found { near, class, value, half_width, method, twin }
+        Found { near, class, value, half_width, method, collocated }
     }
 
     /// A spot as the nearest rows that pass predict it, over the roofline.
     pub(crate) fn krige(&self, spot: &Spot, passes: impl Fn(u32) -> bool) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
-        let near = self.around(spot.slice, &spot.place, passes);
+        let near = self.around(spot.slice, &spot.point, passes);
         let kriged = self.correlations(spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
         (near, kriged)
     }
 
     pub(crate) fn correlations(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Correlations {
-        let target = Target { slice: spot.slice, place: &spot.place, beside: spot.beside };
+        let target = Target { slice: spot.slice, point: &spot.point, beside: spot.beside };
         Correlations::of(&self.forest, near.rows(), target, self.correlation)
     }
 
@@ -278,7 +279,7 @@ impl Model {
             rows: near.rows(),
             distances: near.distances(),
             slice: spot.slice,
-            place: &spot.place,
+            point: &spot.point,
             beside: spot.beside_distance,
             size: self.size_axis().map(|(axis, _)| axis),
         }
@@ -296,13 +297,13 @@ impl Model {
         })
     }
 
-    /// The row of the configuration of a spot at its place, but for rounding; `None` if there is none.
+    /// The row of the configuration of a spot at its point, but for rounding; `None` if there is none.
     pub(crate) fn row_of(&self, spot: &Spot) -> Option<u32> {
         if spot.beside_distance >= SAME {
             return None;
         }
         let is_of = |row: u32| self.configuration_of[row as usize] == spot.configuration;
-        let near = self.forest.nearest::<1>(spot.slice, &spot.place, 1, is_of);
+        let near = self.forest.nearest::<1>(spot.slice, &spot.point, 1, is_of);
         let is_same = near.distances().first().is_some_and(|distance| *distance < SAME);
         near.rows().first().copied().filter(|_| is_same)
     }
@@ -334,7 +335,7 @@ impl Model {
             half_width += half_way.abs();
             log = same + half_way;
         } else {
-            half_width = self.reach.widen(half_width, work);
+            half_width = self.work_range.widen(half_width, work);
         }
         let below = self.shortest[slice] - self.means[slice].log(work) - FAR_BELOW;
         if self.len() > 1 && below.is_finite() && below > 0.0 {
@@ -367,15 +368,15 @@ impl Model {
         if self.size_axis().is_none() {
             return if spot.is_larger { Class::Beyond } else { Class::Inside };
         }
-        let end = self.scale.size_of(&spot.place) - 1e-9;
+        let end = self.scale.size_of(&spot.point) - 1e-9;
         let is_smaller = |row: &u32| self.scale.size_of(self.forest.row(*row)) < end;
         if rows.iter().all(is_smaller) { Class::Beyond } else { Class::Inside }
     }
 
     /// Whether one of these rows lies at the spot: one of another slice, unless the spot is a row itself.
     pub(crate) fn is_seen(&self, spot: &Spot, rows: &[u32]) -> bool {
-        let place = &spot.place[..self.forest.dims];
-        let is_here = |row: &u32| self.forest.row(*row) == place;
+        let point = &spot.point[..self.forest.dims];
+        let is_here = |row: &u32| self.forest.row(*row) == point;
         self.forest.slices.len() > 1 && spot.beside_distance == 0.0 && rows.iter().any(is_here)
     }
 

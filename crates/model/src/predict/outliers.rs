@@ -65,7 +65,7 @@ impl Model {
         self.residuals[row as usize] = value;
     }
 
-    /// Moves rows that are out of reach.
+    /// Moves rows that are out of work_range.
     pub(crate) fn move_within_reach(&mut self) {
         for row in 0..self.len() as u32 {
             let value = self.residuals[row as usize];

@@ -1,28 +1,28 @@
 //! Which other slice tells most of a slice.
 
 use crate::predict::calibration::{Calibration, FEW};
+use crate::predict::collocated::{Collocated, Seen};
 use crate::predict::kriging::MOST_NEIGHBOURS;
 use crate::predict::model::{Model, Spot};
-use crate::predict::place::{Place, mix};
+use crate::predict::point::{Point, mix};
 use crate::predict::rows::{Rows, choose};
-use crate::predict::twin::{Seen, Twin};
 use std::cmp::Reverse;
 
 /// Slices that are tried at most, and the rows of all but the first of them together.
 const MOST_TRIED: usize = 8;
 const MOST_ROWS_TRIED: usize = 20_000;
-/// Slices of which it is looked which places they have in common: the largest.
+/// Slices of which it is looked which points they have in common: the largest.
 const MOST_COMPARED: usize = 128;
 /// Rows that are left out to choose another slice.
 const MOST_LEFT_OUT: usize = 400;
-/// Common places below which two slices do not know each other.
+/// Common points below which two slices do not know each other.
 const FEWEST_COMMON: usize = 20;
 /// The share that is tried to choose another slice.
 const TRIED_SHARE: f64 = 0.5;
 
-impl Twin {
+impl Collocated {
     /// That of some slices which tells most of the rows of a model; `None` if none tells anything.
-    pub(crate) fn of<'o>(model: &Model, others: impl Iterator<Item = (usize, &'o Model)>) -> Option<Twin> {
+    pub(crate) fn of<'o>(model: &Model, others: impl Iterator<Item = (usize, &'o Model)>) -> Option<Collocated> {
         if model.len() <= FEW {
             return None;
         }
@@ -34,15 +34,15 @@ impl Twin {
         let (slice, other, common, _) = tried.max_by(|a, b| a.3.total_cmp(&b.3).then(b.0.cmp(&a.0)))?;
         let values: Option<Vec<f32>> = (0..model.len() as u32).map(|row| value_at(model, other, row)).collect();
         let values = values?;
-        let calibration = Calibration::with_twin(model, &common, &values)?;
-        Some(Twin { slice, values, calibration })
+        let calibration = Calibration::with_collocated(model, &common, &values)?;
+        Some(Collocated { slice, values, calibration })
     }
 
-    /// What it has at a place; `None` where it has no row.
-    pub(crate) fn at<'t>(&'t self, other: &Model, place: &Place) -> Option<Seen<'t>> {
-        let row = other.row_of(&other.spot(0, place)?)?;
+    /// What it has at a point; `None` where it has no row.
+    pub(crate) fn at<'t>(&'t self, other: &Model, point: &Point) -> Option<Seen<'t>> {
+        let row = other.row_of(&other.spot(0, point)?)?;
         let number = other.row_numbers[row as usize];
-        Some(Seen { twin: self, row: number, value: other.residuals[row as usize] })
+        Some(Seen { collocated: self, row: number, value: other.residuals[row as usize] })
     }
 }
 
@@ -51,7 +51,7 @@ fn spot_in(other: &Model, model: &Model, row: u32) -> Option<Spot> {
     other.spot_at(0, &model.axes_of(row), model.configuration_of[row as usize])
 }
 
-/// The rows of a model at whose places another has one.
+/// The rows of a model at whose points another has one.
 fn common_rows(model: &Model, other: &Model) -> Vec<u32> {
     let is_common = |row: &u32| spot_in(other, model, *row).is_some_and(|spot| other.row_of(&spot).is_some());
     (0..model.len() as u32).filter(is_common).collect()
@@ -67,7 +67,7 @@ fn value_at(model: &Model, other: &Model, row: u32) -> Option<f32> {
     Some(value as f32).filter(|value| value.is_finite())
 }
 
-/// How much less the rows of a model are missed with a share of what another has, in all; `None` if they have too few places in common.
+/// How much less the rows of a model are missed with a share of what another has, in all; `None` if they have too few points in common.
 fn gain(model: &Model, other: &Model, common: &[u32]) -> Option<f64> {
     if common.len() < FEWEST_COMMON {
         return None;
@@ -82,15 +82,15 @@ fn gain(model: &Model, other: &Model, common: &[u32]) -> Option<f64> {
             *value = f64::from(value_at(model, other, *row)?);
         }
         let correlations = model.correlations(&Spot::of_row(model, row), &near);
-        let twin =
+        let collocated =
             correlations.solve(&values, model.correlation.nugget).value - f64::from(value_at(model, other, row)?);
         own_misses += own.abs();
-        misses += (own - TRIED_SHARE * twin).abs();
+        misses += (own - TRIED_SHARE * collocated).abs();
     }
     Some((1.0 - misses / own_misses.max(f64::MIN_POSITIVE)) * common.len() as f64)
 }
 
-/// For each slice those with which it has most places in common, the one with most first; none of few rows.
+/// For each slice those with which it has most points in common, the one with most first; none of few rows.
 pub(crate) fn partners(slices: &[&Rows]) -> Vec<Vec<usize>> {
     let mut compared: Vec<usize> = (0..slices.len()).filter(|slice| slices[*slice].len() > FEW).collect();
     compared.sort_by_key(|slice| (Reverse(slices[*slice].len()), *slice));
@@ -99,15 +99,15 @@ pub(crate) fn partners(slices: &[&Rows]) -> Vec<Vec<usize>> {
     if compared.len() < 2 {
         return partners;
     }
-    let mut places: Vec<(u64, usize)> = Vec::new();
+    let mut points: Vec<(u64, usize)> = Vec::new();
     for (index, slice) in compared.iter().enumerate() {
         let hash = |axes: &[f64]| axes.iter().fold(0, |hash, value| mix(hash ^ value.to_bits()));
-        places.extend(slices[*slice].axes().map(|axes| (hash(axes), index)));
+        points.extend(slices[*slice].axes().map(|axes| (hash(axes), index)));
     }
-    places.sort_unstable();
-    places.dedup();
+    points.sort_unstable();
+    points.dedup();
     let mut common = vec![vec![0usize; compared.len()]; compared.len()];
-    for same in places.chunk_by(|a, b| a.0 == b.0) {
+    for same in points.chunk_by(|a, b| a.0 == b.0) {
         for (_, one) in same {
             for (_, other) in same {
                 common[*one][*other] += 1;

@@ -3,10 +3,10 @@
 use crate::predict::estimate::Estimate;
 
 /// How much the errors of two calls of one kernel type have in common: with less, sums over measured tables that were kept from the
-/// model lay outside of their intervals too often. Calls of the same place share all of theirs; those of two kernel types none.
+/// model lay outside of their intervals too often. Calls of the same point share all of theirs; those of two kernel types none.
 pub const SHARED: f64 = 0.3;
 
-/// Calls of one place.
+/// Calls of one point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calls<'c> {
     /// The kernel type.

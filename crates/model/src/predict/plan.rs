@@ -1,45 +1,45 @@
-//! What to measure next: the places that tell most about the others.
+//! What to measure next: the points that tell most about the others.
 //!
-//! First places far from all that is known; once a tenth is known, those of which the model is unsure and about which its two ways of
+//! First points far from all that is known; once a tenth is known, those of which the model is unsure and about which its two ways of
 //! predicting disagree. Measure them in batches of [`batch`], so that each batch learns from the one before.
 
 use crate::predict::doubt::Doubt;
 use crate::predict::model::Model;
-use crate::predict::place::Place;
+use crate::predict::point::Point;
 use crate::predict::rows::Rows;
 
-/// The share of places that are chosen by distance alone.
+/// The share of points that are chosen by distance alone.
 const FIRST_SHARE: f64 = 0.1;
 /// Measured rows below which nothing is learnt.
 const FEWEST_MEASURED: usize = 8;
-/// The part of the median disagreement that every place has: where both ways agree, doubt alone decides.
+/// The part of the median disagreement that every point has: where both ways agree, doubt alone decides.
 const COMMON_DISAGREEMENT: f64 = 0.2;
 /// How much disagreement counts beside doubt.
 const EXPONENT: f64 = 0.25;
-/// A chosen place lowers the scores of its neighbours by exp(−4·d), d in correlation lengths.
+/// A chosen point lowers the scores of its neighbours by exp(−4·d), d in correlation lengths.
 const SPREAD: f64 = 4.0;
 
-/// How many to measure before choosing again, where this many places are known.
+/// How many to measure before choosing again, where this many points are known.
 pub fn batch(known: usize) -> usize {
     (known / 6).max(2)
 }
 
-/// The `count` open places of a slice to measure next, the most telling first, by their positions; `size` is the axis along which calls
+/// The `count` open points of a slice to measure next, the most telling first, by their positions; `size` is the axis along which calls
 /// grow. Places that the slice cannot have, by their number of axes or by numbers below zero, are never chosen.
 ///
 /// ```
-/// use perfdb_model::predict::{Place, Rows, plan};
+/// use perfdb_model::predict::{Point, Rows, plan};
 ///
-/// let open: Vec<Place> = (0..=10).map(|power| Place::sizes(&[f64::from(1 << power)])).collect();
+/// let open: Vec<Point> = (0..=10).map(|power| Point::sizes(&[f64::from(1 << power)])).collect();
 /// // The middle, then the end that lies farther from it where log2(size + 1) counts, then the other one.
 /// let first = plan::next(&Rows::new(1), &open, Some(0), 3);
 /// assert_eq!(first, [5, 10, 0]);
 /// ```
-pub fn next(known: &Rows, open: &[Place], size: Option<usize>, count: usize) -> Vec<usize> {
+pub fn next(known: &Rows, open: &[Point], size: Option<usize>, count: usize) -> Vec<usize> {
     let usable: Vec<usize> = (0..open.len()).filter(|at| known.can_hold(&open[*at])).collect();
-    let places = known.places() + usable.len();
-    let by_distance = ((FIRST_SHARE * places as f64).ceil() as usize).max(FEWEST_MEASURED);
-    if known.places() >= by_distance
+    let points = known.points() + usable.len();
+    let by_distance = ((FIRST_SHARE * points as f64).ceil() as usize).max(FEWEST_MEASURED);
+    if known.points() >= by_distance
         && let Some(model) = Model::build(vec![known.clone()], size)
     {
         let doubts: Option<Vec<Doubt>> = usable.iter().map(|at| model.doubt(0, &open[*at])).collect();
@@ -56,7 +56,7 @@ pub fn next(known: &Rows, open: &[Place], size: Option<usize>, count: usize) -> 
     farthest(known_steps, open_steps, count).into_iter().map(|at| usable[at]).collect()
 }
 
-/// How much each of some open places of a slice would tell: sigma times the fourth root of the disagreement.
+/// How much each of some open points of a slice would tell: sigma times the fourth root of the disagreement.
 pub fn scores(doubts: &[&Doubt]) -> Vec<f64> {
     let mut disagreements: Vec<f64> = doubts.iter().map(|doubt| doubt.disagreement).collect();
     disagreements.sort_unstable_by(f64::total_cmp);
@@ -81,20 +81,20 @@ pub fn spread(scores: &[f64], coordinates: &[&[f64]], count: usize) -> Vec<usize
     chosen
 }
 
-/// The open places that are farthest from all known ones and from each other, the farthest first. Where nothing is known, the one in the middle
+/// The open points that are farthest from all known ones and from each other, the farthest first. Where nothing is known, the one in the middle
 /// comes first.
 pub fn farthest(known: &[Vec<f64>], open: &[Vec<f64>], count: usize) -> Vec<usize> {
     let mut nearest: Vec<f64> = open
         .iter()
-        .map(|place| known.iter().map(|other| distance(place, other)).fold(f64::INFINITY, f64::min))
+        .map(|point| known.iter().map(|other| distance(point, other)).fold(f64::INFINITY, f64::min))
         .collect();
     let mut chosen = Vec::new();
     while chosen.len() < count.min(open.len()) {
         let is_first = known.is_empty() && chosen.is_empty();
         let Some(best) = (if is_first { middle(open) } else { greatest(&nearest) }) else { break };
         chosen.push(best);
-        for (nearest, place) in nearest.iter_mut().zip(open) {
-            *nearest = nearest.min(distance(place, &open[best]));
+        for (nearest, point) in nearest.iter_mut().zip(open) {
+            *nearest = nearest.min(distance(point, &open[best]));
         }
         nearest[best] = f64::NEG_INFINITY;
     }
@@ -102,13 +102,13 @@ pub fn farthest(known: &[Vec<f64>], open: &[Vec<f64>], count: usize) -> Vec<usiz
 }
 
 /// Places in grid steps: the logarithm of each axis over the median distance of neighbouring values there.
-pub fn in_steps(places: &[&[f64]]) -> Vec<Vec<f64>> {
-    let axis_count = places.iter().map(|place| place.len()).max().unwrap_or(0);
+pub fn in_steps(points: &[&[f64]]) -> Vec<Vec<f64>> {
+    let axis_count = points.iter().map(|point| point.len()).max().unwrap_or(0);
     let octaves = |value: f64| (value.max(0.0) + 1.0).log2();
     let lengths: Vec<f64> = (0..axis_count)
         .map(|axis| {
             let mut values: Vec<f64> =
-                places.iter().filter_map(|place| place.get(axis)).map(|at| octaves(*at)).collect();
+                points.iter().filter_map(|point| point.get(axis)).map(|at| octaves(*at)).collect();
             values.sort_unstable_by(f64::total_cmp);
             values.dedup();
             let mut steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -116,7 +116,7 @@ pub fn in_steps(places: &[&[f64]]) -> Vec<Vec<f64>> {
             steps.get(steps.len() / 2).copied().unwrap_or(1.0)
         })
         .collect();
-    places.iter().map(|place| place.iter().zip(&lengths).map(|(at, step)| octaves(*at) / step).collect()).collect()
+    points.iter().map(|point| point.iter().zip(&lengths).map(|(at, step)| octaves(*at) / step).collect()).collect()
 }
 
 /// The first of the greatest numbers above minus infinity.
@@ -130,17 +130,17 @@ fn greatest(values: &[f64]) -> Option<usize> {
     best
 }
 
-/// The place nearest to the medians of all axes.
-fn middle(places: &[Vec<f64>]) -> Option<usize> {
-    let axis_count = places.first()?.len();
+/// The point nearest to the medians of all axes.
+fn middle(points: &[Vec<f64>]) -> Option<usize> {
+    let axis_count = points.first()?.len();
     let medians: Vec<f64> = (0..axis_count)
         .map(|axis| {
-            let mut values: Vec<f64> = places.iter().filter_map(|place| place.get(axis)).copied().collect();
+            let mut values: Vec<f64> = points.iter().filter_map(|point| point.get(axis)).copied().collect();
             values.sort_unstable_by(f64::total_cmp);
             values[values.len() / 2]
         })
         .collect();
-    let closeness: Vec<f64> = places.iter().map(|place| -distance(place, &medians)).collect();
+    let closeness: Vec<f64> = points.iter().map(|point| -distance(point, &medians)).collect();
     greatest(&closeness)
 }
 
@@ -153,8 +153,8 @@ mod tests {
     use super::*;
     use crate::predict::{MatMul, Operands, Precision};
 
-    fn product(rows: f64, columns: f64) -> Place {
-        Place::matmul(MatMul { rows, columns, inner: 1024.0 }, Operands::of(Precision::Bf16))
+    fn product(rows: f64, columns: f64) -> Point {
+        Point::matmul(MatMul { rows, columns, inner: 1024.0 }, Operands::of(Precision::Bf16))
     }
 
     #[test]
@@ -195,12 +195,12 @@ mod tests {
                 _ => open.push((*rows, *columns)),
             }
         }
-        let places: Vec<Place> = open.iter().map(|(rows, columns)| product(*rows, *columns)).collect();
-        let chosen = next(&known, &places, Some(0), 4);
+        let points: Vec<Point> = open.iter().map(|(rows, columns)| product(*rows, *columns)).collect();
+        let chosen = next(&known, &points, Some(0), 4);
         let near_the_step = chosen.iter().filter(|at| (64.0..=2048.0).contains(&open[**at].0)).count();
         assert!(near_the_step >= 3, "{:?}", chosen.iter().map(|at| open[*at]).collect::<Vec<_>>());
-        let mut wrong = places.clone();
+        let mut wrong = points.clone();
         wrong[chosen[0]].axes = smallvec::smallvec![1.0];
-        assert!(!next(&known, &wrong, Some(0), places.len()).contains(&chosen[0]));
+        assert!(!next(&known, &wrong, Some(0), points.len()).contains(&chosen[0]));
     }
 }

@@ -1,6 +1,6 @@
 //! The work of kernels that nobody described: a product of powers of their sizes, learnt from how long the rows took.
 
-use crate::predict::place::MOST_AXES;
+use crate::predict::point::MOST_AXES;
 use crate::roofline::Work;
 
 /// Rows below which nothing is learnt: the work is the product of the sizes.

@@ -1,6 +1,6 @@
 //! Measured rows of a slice, in an order that does not depend on that of the file.
 
-use crate::predict::place::{Lean, MOST_AXES, Place, mix};
+use crate::predict::point::{Coupling, MOST_AXES, Point, mix};
 use crate::roofline::Work;
 
 /// The measured rows of one slice: rows that agree in everything that is not an axis.
@@ -10,8 +10,8 @@ pub struct Rows {
     axes: Vec<f64>,
     measured: Vec<Measured>,
     rejected: Vec<u32>,
-    /// That of all places ([`Place::lean`]).
-    lean: &'static [Lean],
+    /// That of all points ([`Point::coupling`]).
+    coupling: &'static [Coupling],
 }
 
 /// All about a row but its axes.
@@ -35,27 +35,27 @@ impl Rows {
         Rows { axis_count, ..Rows::default() }
     }
 
-    /// Adds a row: its number, its place, how long it took, and the standard deviation of that where it is known.
+    /// Adds a row: its number, its point, how long it took, and the standard deviation of that where it is known.
     ///
-    /// A row whose time is not positive and finite, or whose place is not finite, is passed over; [`rejected`](Self::rejected) tells.
-    pub fn push(&mut self, row: u32, place: &Place, time_us: f64, deviation_us: Option<f64>) {
+    /// A row whose time is not positive and finite, or whose point is not finite, is passed over; [`rejected`](Self::rejected) tells.
+    pub fn push(&mut self, row: u32, point: &Point, time_us: f64, deviation_us: Option<f64>) {
         let is_usable = time_us > 0.0
             && time_us.is_finite()
-            && place.axes.len() == self.axis_count
-            && place.axes.iter().all(|value| value.is_finite() && *value >= 0.0)
-            && place.work.operations.is_finite()
-            && place.work.bytes.is_finite();
+            && point.axes.len() == self.axis_count
+            && point.axes.iter().all(|value| value.is_finite() && *value >= 0.0)
+            && point.work.operations.is_finite()
+            && point.work.bytes.is_finite();
         if !is_usable {
             self.rejected.push(row);
             return;
         }
-        self.axes.extend(place.axes.iter().map(|value| value + 0.0));
-        self.lean = place.lean;
+        self.axes.extend(point.axes.iter().map(|value| value + 0.0));
+        self.coupling = point.coupling;
         let relative =
             deviation_us.filter(|deviation| *deviation >= 0.0).map(|deviation| log_deviation(deviation / time_us));
         self.measured.push(Measured {
-            work: place.work,
-            configuration: place.configuration,
+            work: point.work,
+            configuration: point.configuration,
             time_us,
             spread: relative.filter(|spread| spread.is_finite()).map_or(f32::NAN, |spread| spread as f32),
             row,
@@ -79,9 +79,9 @@ impl Rows {
         values.any(|value| Some(value) != first)
     }
 
-    /// Whether a place has the axes of the rows, and numbers that can be compared.
-    pub(crate) fn can_hold(&self, place: &Place) -> bool {
-        place.axes.len() == self.axis_count && place.axes.iter().all(|value| value.is_finite() && *value >= 0.0)
+    /// Whether a point has the axes of the rows, and numbers that can be compared.
+    pub(crate) fn can_hold(&self, point: &Point) -> bool {
+        point.axes.len() == self.axis_count && point.axes.iter().all(|value| value.is_finite() && *value >= 0.0)
     }
 
     /// The axes of the rows, in the order in which they were added.
@@ -89,8 +89,8 @@ impl Rows {
         (0..self.len()).map(|index| &self.axes[index * self.axis_count..(index + 1) * self.axis_count])
     }
 
-    /// How many places the rows have: repeats are one.
-    pub(crate) fn places(&self) -> usize {
+    /// How many points the rows have: repeats are one.
+    pub(crate) fn points(&self) -> usize {
         let mut axes: Vec<&[f64]> = self.axes().collect();
         axes.sort_unstable_by(|a, b| {
             a.iter()
@@ -108,9 +108,9 @@ impl Rows {
         &self.rejected
     }
 
-    /// One entry for each place, ordered by place: repeats are one row with their median.
+    /// One entry for each point, ordered by point: repeats are one row with their median.
     pub(crate) fn settle(self) -> Settled {
-        let Rows { axis_count, axes, measured, lean, .. } = self;
+        let Rows { axis_count, axes, measured, coupling, .. } = self;
         let axes_of = |index: usize| &axes[index * axis_count..(index + 1) * axis_count];
         let by_place = |a: usize, b: usize| {
             let pairs = axes_of(a).iter().zip(axes_of(b));
@@ -123,7 +123,7 @@ impl Rows {
                 .then(measured[*a].time_us.total_cmp(&measured[*b].time_us))
                 .then(measured[*a].row.cmp(&measured[*b].row))
         });
-        let mut settled = Settled { axis_count, lean, axes: Vec::with_capacity(axes.len()), measured: Vec::new() };
+        let mut settled = Settled { axis_count, coupling, axes: Vec::with_capacity(axes.len()), measured: Vec::new() };
         for repeats in order.chunk_by(|a, b| by_place(*a, *b).is_eq()) {
             settled.axes.extend_from_slice(axes_of(repeats[0]));
             settled.measured.push(median(repeats, &measured));
@@ -152,11 +152,11 @@ fn median(repeats: &[usize], measured: &[Measured]) -> Measured {
     Measured { time_us, spread, row, ..middle }
 }
 
-/// Rows without repeats, ordered by place.
+/// Rows without repeats, ordered by point.
 #[derive(Debug)]
 pub(crate) struct Settled {
     axis_count: usize,
-    pub(crate) lean: &'static [Lean],
+    pub(crate) coupling: &'static [Coupling],
     axes: Vec<f64>,
     pub(crate) measured: Vec<Measured>,
 }
@@ -170,9 +170,9 @@ impl Settled {
         &self.axes[index * self.axis_count..(index + 1) * self.axis_count]
     }
 
-    /// The places but some, which are given in order.
+    /// The points but some, which are given in order.
     pub(crate) fn without(&self, hidden: &[usize]) -> Rows {
-        let mut rows = Rows { lean: self.lean, ..Rows::new(self.axis_count) };
+        let mut rows = Rows { coupling: self.coupling, ..Rows::new(self.axis_count) };
         for (index, row) in self.measured.iter().enumerate().filter(|(index, _)| hidden.binary_search(index).is_err()) {
             rows.axes.extend_from_slice(self.axes(index));
             rows.measured.push(*row);

@@ -1,6 +1,6 @@
-//! From the numbers on the axes of a place to coordinates between which distances are taken, and back.
+//! From the numbers on the axes of a point to coordinates between which distances are taken, and back.
 
-use crate::predict::place::MOST_AXES;
+use crate::predict::point::MOST_AXES;
 use smallvec::SmallVec;
 
 /// From axes to coordinates.
@@ -17,7 +17,7 @@ pub(crate) struct Scale {
     /// The axis along which calls grow.
     pub(crate) size: Option<usize>,
     /// Positions of varying axes, each with another one whose octaves are added to its own.
-    pub(crate) lean: Vec<[usize; 2]>,
+    pub(crate) coupling: Vec<[usize; 2]>,
 }
 
 impl Scale {
@@ -27,49 +27,49 @@ impl Scale {
         self.varying.iter().position(|(axis, _)| *axis == size)
     }
 
-    /// Lets a place lean; it has octaves on varying axes.
-    pub(crate) fn lean(&self, place: &mut [f64]) {
-        for [axis, by] in &self.lean {
-            place[*axis] += place[*by];
+    /// Applies the couplings to a point; it has octaves on varying axes.
+    pub(crate) fn couple(&self, point: &mut [f64]) {
+        for [axis, by] in &self.coupling {
+            point[*axis] += point[*by];
         }
     }
 
-    /// The octaves of a row or a place, as if nothing leant.
-    pub(crate) fn upright(&self, place: &[f64]) -> [f64; MOST_AXES] {
+    /// The octaves of a row or a point, as if nothing were coupled.
+    pub(crate) fn uncoupled(&self, point: &[f64]) -> [f64; MOST_AXES] {
         let mut octaves = [0.0; MOST_AXES];
-        for ((octaves, at), (_, factor)) in octaves.iter_mut().zip(place).zip(&self.varying) {
+        for ((octaves, at), (_, factor)) in octaves.iter_mut().zip(point).zip(&self.varying) {
             *octaves = at / factor;
         }
-        for [axis, by] in self.lean.iter().rev() {
+        for [axis, by] in self.coupling.iter().rev() {
             octaves[*axis] -= octaves[*by];
         }
         octaves
     }
 
-    /// The coordinates of a place on varying axes, over their lengths.
-    pub(crate) fn place(&self, axes: &[f64], at: &mut [f64; MOST_AXES]) {
+    /// The coordinates of a point on varying axes, over their lengths.
+    pub(crate) fn point(&self, axes: &[f64], at: &mut [f64; MOST_AXES]) {
         for (at, (axis, _)) in at.iter_mut().zip(&self.varying) {
             *at = self.octaves(*axis, axes[*axis]);
         }
-        self.lean(at);
+        self.couple(at);
         for (at, (_, factor)) in at.iter_mut().zip(&self.varying) {
             *at *= factor;
         }
     }
 
-    /// The size of a row or a place, in octaves over the length of its axis, as if nothing leant; zero without an axis of size.
-    pub(crate) fn size_of(&self, place: &[f64]) -> f64 {
+    /// The size of a row or a point, in octaves over the length of its axis, as if nothing were coupled; zero without an axis of size.
+    pub(crate) fn size_of(&self, point: &[f64]) -> f64 {
         let Some(index) = self.size_index() else { return 0.0 };
-        if !self.lean.iter().any(|[axis, _]| *axis == index) {
-            return place[index];
+        if !self.coupling.iter().any(|[axis, _]| *axis == index) {
+            return point[index];
         }
-        self.upright(place)[index] * self.varying[index].1
+        self.uncoupled(point)[index] * self.varying[index].1
     }
 
     /// The numbers on all axes of the coordinates of a row, but for rounding.
     pub(crate) fn axes(&self, row: &[f64]) -> SmallVec<[f64; 4]> {
         let mut octaves = SmallVec::<[f64; 4]>::from_elem(0.0, self.shifts.len());
-        for ((axis, _), at) in self.varying.iter().zip(self.upright(row)) {
+        for ((axis, _), at) in self.varying.iter().zip(self.uncoupled(row)) {
             octaves[*axis] = at;
         }
         for (axis, coordinate, _) in &self.constant {

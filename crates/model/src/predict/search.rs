@@ -1,7 +1,9 @@
 //! The correlation that leaving rows out one by one likes best.
 
 use crate::predict::forest::Forest;
-use crate::predict::kriging::{Correlation, Correlations, Likeness, Likenesses, MOST_NEIGHBOURS, SQRT_3};
+use crate::predict::kriging::{
+    Correlation, CorrelationKernel, CorrelationKernels, Correlations, MOST_NEIGHBOURS, SQRT_3,
+};
 use crate::predict::rows::choose;
 use std::ops::Range;
 
@@ -149,14 +151,14 @@ impl Field<'_> {
     fn cases(&self, chosen: &[usize], lengths: &[f64], slice_lengths: &[f64], neighbours: usize) -> Vec<Case> {
         let (forest, order) = self.plant(lengths, slice_lengths);
         let mut place_of = vec![0; order.len()];
-        for (place, row) in order.iter().enumerate() {
-            place_of[*row as usize] = place as u32;
+        for (point, row) in order.iter().enumerate() {
+            place_of[*row as usize] = point as u32;
         }
         let case = |row: &usize| {
-            let place = place_of[*row];
-            let slice = forest.slice_of(place);
-            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(place), neighbours, |other| other != place);
-            let rows = near.rows().iter().map(|place| order[*place as usize] as usize);
+            let point = place_of[*row];
+            let slice = forest.slice_of(point);
+            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(point), neighbours, |other| other != point);
+            let rows = near.rows().iter().map(|point| order[*point as usize] as usize);
             Case::new(self, std::iter::once(*row).chain(rows).collect())
         };
         chosen.iter().map(case).collect()
@@ -230,21 +232,21 @@ impl Case {
             return self.truth.abs();
         }
         let pairs = self.count * (self.count + 1) / 2;
-        let mut likenesses = Likenesses::<MOST_PAIRS>::of(Likeness::SAME);
+        let mut kernels = CorrelationKernels::<MOST_PAIRS>::of(CorrelationKernel::SAME);
         for (differences, length) in self.differences.chunks_exact(pairs).zip(&ranges.lengths) {
             let factor = 1.0 / length;
-            likenesses.and_each(differences.iter().map(|difference| difference * factor));
+            kernels.and_each(differences.iter().map(|difference| difference * factor));
         }
         let pair = |i: usize, j: usize| i * (i - 1) / 2 + j;
         if !self.slices.is_empty() {
             let penalty = |slice: usize| SQRT_3 / ranges.slice_lengths[slice];
             for i in 1..=self.count {
                 for j in (0..i).filter(|j| self.slices[i] != self.slices[*j]) {
-                    likenesses.and(pair(i, j), [penalty(self.slices[i]), penalty(self.slices[j])]);
+                    kernels.and(pair(i, j), [penalty(self.slices[i]), penalty(self.slices[j])]);
                 }
             }
         }
-        let all = likenesses.correlations(pairs, ranges.correlation);
+        let all = kernels.correlations(pairs, ranges.correlation);
         let mut correlations = Correlations::new(self.count);
         for i in 1..=self.count {
             correlations.with_place[i - 1] = all[pair(i, 0)];

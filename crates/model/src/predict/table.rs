@@ -1,12 +1,12 @@
 //! The slices of one kernel type, learnt from when they are first asked.
 
+use crate::predict::collocated::{Collocated, Seen};
 use crate::predict::estimate::Estimate;
 use crate::predict::explanation::Explanation;
 use crate::predict::model::Model;
 use crate::predict::partners::partners;
-use crate::predict::place::Place;
+use crate::predict::point::Point;
 use crate::predict::rows::Rows;
-use crate::predict::twin::{Seen, Twin};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A table is learnt from at once when one of its slices has fewer rows.
@@ -16,7 +16,7 @@ const MOST_TOGETHER: usize = 6000;
 
 /// The measured rows of a kernel type: slices of rows that agree in everything that is not an axis.
 ///
-/// Small slices are learnt from together: which of them a row is of is one more axis. Of others, what a slice has at a place more than
+/// Small slices are learnt from together: which of them a row is of is one more axis. Of others, what a slice has at a point more than
 /// its neighbours say counts in part for a slice that has the same ups and downs.
 #[derive(Debug)]
 pub struct Table {
@@ -31,14 +31,14 @@ struct Part {
     /// Taken when the model is built.
     rows: Mutex<Vec<Rows>>,
     model: OnceLock<Option<Model>>,
-    /// Other parts that have rows at places of this one.
+    /// Other parts that have rows at points of this one.
     partners: Vec<usize>,
-    twin: OnceLock<Option<Twin>>,
+    collocated: OnceLock<Option<Collocated>>,
 }
 
 impl Part {
     fn new(rows: Vec<Rows>, partners: Vec<usize>) -> Part {
-        Part { rows: Mutex::new(rows), model: OnceLock::new(), partners, twin: OnceLock::new() }
+        Part { rows: Mutex::new(rows), model: OnceLock::new(), partners, collocated: OnceLock::new() }
     }
 
     fn model(&self, size: Option<usize>) -> Option<&Model> {
@@ -57,7 +57,7 @@ pub(crate) fn together(slices: Vec<Rows>) -> Vec<Vec<Rows>> {
     if is_joint { vec![slices] } else { slices.into_iter().map(|slice| vec![slice]).collect() }
 }
 
-/// For each part those that have rows at its places; none where slices are learnt from together.
+/// For each part those that have rows at its points; none where slices are learnt from together.
 pub(crate) fn partners_of(parts: &[Vec<Rows>]) -> Vec<Vec<usize>> {
     let alone: Option<Vec<&Rows>> =
         parts.iter().map(|slices| if let [one] = slices.as_slice() { Some(one) } else { None }).collect();
@@ -90,16 +90,16 @@ impl Table {
     pub fn bytes(&self) -> usize {
         let of_part = |part: &Part| {
             let model = part.model.get().and_then(Option::as_ref).map_or(0, Model::bytes);
-            let twin = part.twin.get().and_then(Option::as_ref).map_or(0, Twin::bytes);
-            model + twin
+            let collocated = part.collocated.get().and_then(Option::as_ref).map_or(0, Collocated::bytes);
+            model + collocated
         };
         self.parts.iter().map(of_part).sum()
     }
 
     /// How long a call of a slice takes, and which rows say so; `None` where nothing is known of the slice.
-    pub fn explain(&self, slice: usize, place: &Place) -> Option<Explanation> {
+    pub fn explain(&self, slice: usize, point: &Point) -> Option<Explanation> {
         let (model, within) = self.model(slice)?;
-        let mut explanation = model.explain_with(within, place, || self.seen(slice, place))?;
+        let mut explanation = model.explain_with(within, point, || self.seen(slice, point))?;
         if !self.is_joint {
             explanation.slice = slice;
             explanation.neighbours.iter_mut().for_each(|near| near.slice = slice);
@@ -108,19 +108,19 @@ impl Table {
     }
 
     /// How long a call of a slice takes; `None` where nothing is known of the slice.
-    pub fn predict(&self, slice: usize, place: &Place) -> Option<Estimate> {
+    pub fn predict(&self, slice: usize, point: &Point) -> Option<Estimate> {
         let (model, within) = self.model(slice)?;
-        model.predict_with(within, place, || self.seen(slice, place))
+        model.predict_with(within, point, || self.seen(slice, point))
     }
 
-    /// The row of another slice at a place that tells something of this one.
-    fn seen(&self, slice: usize, place: &Place) -> Option<Seen<'_>> {
+    /// The row of another slice at a point that tells something of this one.
+    fn seen(&self, slice: usize, point: &Point) -> Option<Seen<'_>> {
         let part = self.parts.get(slice).filter(|part| !part.partners.is_empty())?;
-        let twin = part.twin.get_or_init(|| {
+        let collocated = part.collocated.get_or_init(|| {
             let others = part.partners.iter().filter_map(|other| Some((*other, self.parts[*other].model(self.size)?)));
-            Twin::of(part.model(self.size)?, others)
+            Collocated::of(part.model(self.size)?, others)
         });
-        let twin = twin.as_ref()?;
-        twin.at(self.parts[twin.slice].model(self.size)?, place)
+        let collocated = collocated.as_ref()?;
+        collocated.at(self.parts[collocated.slice].model(self.size)?, point)
     }
 }

@@ -29,7 +29,7 @@ pub(crate) const POWER: f64 = 1.645;
 pub(crate) const HIGH_POWER: f64 = 2.326;
 /// Difference, in percent, that is to be found wherever the samples allow.
 pub(crate) const WANTED_PERCENT: f64 = 3.0;
-/// Level from which on what is wanted is out of reach.
+/// Level from which on what is wanted is out of work_range.
 pub(crate) const REACH: f64 = 0.1;
 /// Degrees of freedom of a variance that is known.
 const KNOWN: f64 = 1e9;

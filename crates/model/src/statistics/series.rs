@@ -16,7 +16,7 @@ impl Series {
         Series { has_uneven_clusters: true, ..Series::default() }
     }
 
-    /// Adds a call. Calls of one `stratum` should take equally long but for noise: the same place in a layer, say. Calls of
+    /// Adds a call. Calls of one `stratum` should take equally long but for noise: the same point in a layer, say. Calls of
     /// one `cluster` (a forward pass) may be slow or fast together. Both are numbered from 0: what is kept of them goes by the
     /// largest number.
     pub fn push(&mut self, time: f64, stratum: u32, cluster: u32) {
@@ -101,12 +101,12 @@ fn middles(series: &Series) -> Vec<Option<f64>> {
     for count in &mut ends {
         begin += std::mem::replace(count, begin);
     }
-    // The values of one stratum beside each other; each place where one begins moves to where it ends.
+    // The values of one stratum beside each other; each point where one begins moves to where it ends.
     let mut by_stratum = vec![0.0; series.len()];
     for (value, stratum) in series.values.iter().zip(&series.strata) {
-        let place = &mut ends[*stratum as usize];
-        by_stratum[*place] = *value;
-        *place += 1;
+        let point = &mut ends[*stratum as usize];
+        by_stratum[*point] = *value;
+        *point += 1;
     }
     let mut begin = 0;
     let middle = |end: usize| {

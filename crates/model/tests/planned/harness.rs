@@ -1,7 +1,7 @@
 //! How many of a table's rows have to be measured, where one rule or another chooses them.
 
 use crate::row::Row;
-use perfdb_model::predict::{Columns, Family, Model, Place, Rows, configuration, plan};
+use perfdb_model::predict::{Columns, Family, Model, Point, Rows, configuration, plan};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) const DRAWS: usize = 3;
 
 /// A slice of a table.
 pub(crate) struct Slice {
-    pub(crate) places: Vec<(Place, f64)>,
+    pub(crate) points: Vec<(Point, f64)>,
     size: usize,
 }
 
@@ -40,7 +40,7 @@ impl Curve {
 }
 
 impl Slice {
-    /// The slice with most places of a table; of more than `most_rows` a part that does not depend on the order of rows.
+    /// The slice with most points of a table; of more than `most_rows` a part that does not depend on the order of rows.
     pub(crate) fn largest(
         path: &Path,
         family: Family,
@@ -51,25 +51,25 @@ impl Slice {
     ) -> Result<Slice, Box<dyn Error>> {
         let mut reader = csv::Reader::from_path(path)?;
         let names = reader.headers()?.clone();
-        let mut slices: BTreeMap<Vec<String>, BTreeMap<u64, (Place, f64)>> = BTreeMap::new();
+        let mut slices: BTreeMap<Vec<String>, BTreeMap<u64, (Point, f64)>> = BTreeMap::new();
         for cells in reader.records() {
             let row = Row { names: &names, cells: cells?, constants };
-            let place = family.place(&row).ok_or("a row lacks a column")?;
+            let point = family.point(&row).ok_or("a row lacks a column")?;
             let time_us = row.number(time.0).ok_or("a row without a time")? * time.1;
             if time_us > 0.0 {
                 let key = group.iter().map(|column| row.text(column).unwrap_or_default().to_owned()).collect();
-                slices.entry(key).or_default().insert(configuration(&place.axes), (place, time_us));
+                slices.entry(key).or_default().insert(configuration(&point.axes), (point, time_us));
             }
         }
         let largest = slices.into_values().max_by_key(BTreeMap::len).ok_or("no rows")?;
-        Ok(Slice { places: largest.into_values().take(most_rows).collect(), size: family.size() })
+        Ok(Slice { points: largest.into_values().take(most_rows).collect(), size: family.size() })
     }
 
     fn rows(&self, known: &[usize]) -> Rows {
-        let mut rows = Rows::new(self.places[0].0.axes.len());
+        let mut rows = Rows::new(self.points[0].0.axes.len());
         for at in known {
-            let (place, time_us) = &self.places[*at];
-            rows.push(*at as u32, place, *time_us, None);
+            let (point, time_us) = &self.points[*at];
+            rows.push(*at as u32, point, *time_us, None);
         }
         rows
     }
@@ -80,23 +80,23 @@ impl Slice {
 
     /// How many rows this share of them is.
     pub(crate) fn count(&self, share: f64) -> usize {
-        ((share * self.places.len() as f64).round() as usize).max(8)
+        ((share * self.points.len() as f64).round() as usize).max(8)
     }
 
     /// The 90th percentile of the errors of the full grid, each row predicted from all others.
     pub(crate) fn full(&self) -> Result<f64, &'static str> {
-        let all: Vec<usize> = (0..self.places.len()).collect();
+        let all: Vec<usize> = (0..self.points.len()).collect();
         Ok(nine_of_ten(self.model(&all)?.residuals(0).map(|residual| residual.error().abs()).collect()))
     }
 
     /// The 90th percentile of the errors of all others.
     pub(crate) fn error(&self, known: &[usize]) -> Result<f64, &'static str> {
         let model = self.model(known)?;
-        let mut is_known = vec![false; self.places.len()];
+        let mut is_known = vec![false; self.points.len()];
         known.iter().for_each(|at| is_known[*at] = true);
         let mut errors = Vec::new();
-        for ((place, time_us), _) in self.places.iter().zip(&is_known).filter(|(_, is_known)| !**is_known) {
-            let answer = model.predict(0, place).ok_or("no answer")?;
+        for ((point, time_us), _) in self.points.iter().zip(&is_known).filter(|(_, is_known)| !**is_known) {
+            let answer = model.predict(0, point).ok_or("no answer")?;
             errors.push((answer.duration_us / time_us).ln().abs());
         }
         Ok(nine_of_ten(errors))
@@ -114,19 +114,19 @@ impl Slice {
     /// Measures more rows, batch after batch, as the rule chooses them, until there are so many.
     pub(crate) fn plan(&self, known: &mut Vec<usize>, count: usize) {
         while known.len() < count {
-            let open: Vec<usize> = (0..self.places.len()).filter(|at| !known.contains(at)).collect();
-            let places: Vec<Place> = open.iter().map(|at| self.places[*at].0.clone()).collect();
-            let tenth = (self.places.len().div_ceil(10)).max(8);
+            let open: Vec<usize> = (0..self.points.len()).filter(|at| !known.contains(at)).collect();
+            let points: Vec<Point> = open.iter().map(|at| self.points[*at].0.clone()).collect();
+            let tenth = (self.points.len().div_ceil(10)).max(8);
             let batch = if known.len() < tenth { tenth - known.len() } else { plan::batch(known.len()) };
             let wanted = batch.min(count - known.len());
-            let chosen = plan::next(&self.rows(known), &places, Some(self.size), wanted);
+            let chosen = plan::next(&self.rows(known), &points, Some(self.size), wanted);
             known.extend(chosen.into_iter().map(|at| open[at]));
         }
     }
 
     /// So many rows at random.
     pub(crate) fn draw(&self, seed: usize, count: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        let mut order: Vec<usize> = (0..self.points.len()).collect();
         order.sort_by_key(|at| configuration(&[*at as f64, seed as f64 + 0.5]));
         order.truncate(count);
         order
@@ -176,7 +176,7 @@ pub(crate) fn measured_tables(data: &Path, most_rows: usize) -> Result<Vec<(Stri
             table["group"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
         let time = (text("time_column"), if text("time_column").ends_with("_ms") { 1000.0 } else { 1.0 });
         let slice = Slice::largest(&path, family, &group, time, &table["constants"], most_rows)?;
-        if slice.places.len() >= 60 {
+        if slice.points.len() >= 60 {
             slices.push((text("table").to_owned(), slice));
         }
     }

@@ -3,7 +3,7 @@
 use super::sparse::{SparseCall, required_rank_vectors};
 use super::{Kind, PartQuery, Phase, ScatterPart, phase, requests};
 use crate::context::Context;
-use crate::measured::fields::average;
+use crate::lookup::fields::average;
 use crate::query::{Argument, Tensor, elements};
 use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;

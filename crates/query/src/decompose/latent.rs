@@ -3,7 +3,7 @@
 use super::sparse::{SparseCall, rank_vectors};
 use super::{Kind, Options, PartQuery, Phase, phase, requests};
 use crate::context::Context;
-use crate::measured::fields::{Fields, average};
+use crate::lookup::fields::{Fields, average};
 use crate::query::Tensor;
 use perfdb_store::op_mapping::Entry;
 use perfdb_store::registry::parts;

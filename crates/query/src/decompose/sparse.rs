@@ -1,6 +1,6 @@
 //! The fields of sparse attention kernels, and what the first rank sees of them.
 
-use crate::measured::fields::{Fields, Required};
+use crate::lookup::fields::{Fields, Required};
 
 /// Lengths as the first rank sees them: running sums of its query lengths, and the keys that its last query sees.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! What lookups are worth that learn from no table as a whole: rows are taken out of their table, and asked for as a kernel's call.
 
 use super::{Evaluation, Hidden, Sliced, Slices, Trial, Unanswered, described, hidden_of};
-use crate::answer::{Answer, Miss, Source};
+use crate::answer::{Answer, LookupError, Source};
 use crate::context::Context;
 use crate::engine;
 use crate::query::{Query, Tensor};
@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::table::pool::{Dimensions, Shapes};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_files::parallel::on_all_cores;
-use perfdb_model::predict::{LeftOutRows, Place, Trials};
+use perfdb_model::predict::{CrossValidation, LeftOutRows, Point};
 use perfdb_store::dtype::DType;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,7 @@ pub(super) fn evaluate(
     sliced: &Sliced,
     semantics: ReaderSemantics,
     done: &(dyn Fn(f64) + Sync),
-) -> Result<Evaluation, Miss> {
+) -> Result<Evaluation, LookupError> {
     let mut evaluation = Evaluation { semantics, ..described(sliced) };
     let slot = state.slot(&sliced.kernel_type);
     if let (Some(slot), false) = (slot, state.registry.is_collective(&sliced.kernel_type))
@@ -51,13 +51,13 @@ fn key(axes: &[f64]) -> Key {
 
 impl Judge<'_> {
     fn run(&self, slices: &[Slices], evaluation: &mut Evaluation, done: &(dyn Fn(f64) + Sync)) {
-        let tried: Vec<(&Slices, Trials)> =
-            slices.iter().map(|slices| (slices, Trials::of(slices.rows(), Some(slices.size)))).collect();
+        let tried: Vec<(&Slices, CrossValidation)> =
+            slices.iter().map(|slices| (slices, CrossValidation::of(slices.rows(), Some(slices.size)))).collect();
         let total: usize = tried.iter().map(|(_, trials)| trials.rounds()).sum();
         for (slices, trials) in &tried {
             let mut lines: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
             let places = slices.slices.iter().flatten();
-            places.for_each(|(Place { axes, .. }, line, _)| lines.entry(key(axes)).or_default().push(*line));
+            places.for_each(|(Point { axes, .. }, line, _)| lines.entry(key(axes)).or_default().push(*line));
             let questions = self.questions(lines.values().flatten().copied());
             let all: FxHashSet<u32> = lines.values().flatten().copied().collect();
             evaluation.not_asked += all.iter().filter(|line| !questions.contains_key(line)).count();
@@ -126,7 +126,7 @@ impl Judge<'_> {
         (trials, unanswered)
     }
 
-    fn ask(&self, state: &State, query: &Query, semantics: ReaderSemantics) -> Result<Answer, Miss> {
+    fn ask(&self, state: &State, query: &Query, semantics: ReaderSemantics) -> Result<Answer, LookupError> {
         engine::answer(&Context::new(state, semantics.rules(), query, None), Layer::Interpolating)
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of one place: how far they agree.
 
 use super::score::quantile;
-use perfdb_model::predict::Place;
+use perfdb_model::predict::Point;
 use rustc_hash::FxHashMap;
 
 /// Repeats that differ by a larger share contradict each other: repeats of one kernel on one machine lie within 5 % in 90 % of cases.
@@ -66,7 +66,7 @@ impl Drift {
 type ByPlace = FxHashMap<(Vec<u64>, u64), Vec<(u32, f64)>>;
 
 /// Whether all rows of a slice are of one place.
-pub(super) fn is_one_place(slice: &[(Place, u32, f64)]) -> bool {
+pub(super) fn is_one_place(slice: &[(Point, u32, f64)]) -> bool {
     slice.windows(2).all(|pair| {
         let ((one, ..), (other, ..)) = (&pair[0], &pair[1]);
         one.axes == other.axes && one.configuration == other.configuration
@@ -74,7 +74,7 @@ pub(super) fn is_one_place(slice: &[(Place, u32, f64)]) -> bool {
 }
 
 /// The places of slices that several rows have.
-pub(super) fn find<'s>(slices: impl Iterator<Item = &'s [(Place, u32, f64)]>) -> Vec<Repeats> {
+pub(super) fn find<'s>(slices: impl Iterator<Item = &'s [(Point, u32, f64)]>) -> Vec<Repeats> {
     let mut all = Vec::new();
     for places in slices {
         let mut by_place: ByPlace = FxHashMap::default();
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn places_of_several_rows_are_found() {
-        let place = |size: f64| Place::sizes(&[size]);
+        let place = |size: f64| Point::sizes(&[size]);
         let rows = [(place(1.0), 7, 5.0), (place(2.0), 3, 6.0), (place(1.0), 4, 4.0), (place(2.0), 9, f64::NAN)];
         assert_eq!(find([&rows[..]].into_iter()), [Repeats { rows: vec![(4, 4.0), (7, 5.0)] }]);
     }

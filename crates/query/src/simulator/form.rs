@@ -3,11 +3,11 @@
 use super::lying::{Corner, Found};
 use super::{integers, numbers, optional, text, texts};
 use crate::answer::Interpolation;
-use crate::between::{Point, Product, asked_quant_mode, lengths_of_row, scale_modes};
 use crate::context::Context;
 use crate::decompose::{Kind, PartQuery};
 use crate::facts::{Fact, Facts};
-use crate::measured::inputs::input_count;
+use crate::interpolate::{Product, RowPoint, asked_quant_mode, lengths_of_row, scale_modes};
+use crate::lookup::inputs::input_count;
 use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
@@ -167,7 +167,7 @@ impl Asked {
     }
 
     /// What the reader notes of a row.
-    pub(super) fn row_meta(self, context: &Context<'_>, found: &Found<'_>, point: &Point) -> Facts {
+    pub(super) fn row_meta(self, context: &Context<'_>, found: &Found<'_>, point: &RowPoint) -> Facts {
         let row = found.row(point);
         let selection = if row.point_duration().1 { "preferred_latency_column" } else { "alternate_latency_column" };
         let duration = [

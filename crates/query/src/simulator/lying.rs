@@ -1,9 +1,9 @@
 //! Between which places of a table an answer lies, as a trace has them.
 
 use crate::answer::{Answer, Interpolation};
-use crate::between::{Among, At, Point};
 use crate::context::Context;
 use crate::facts::Fact;
+use crate::interpolate::{Among, At, RowPoint};
 use crate::table::{KernelRow, KernelRows};
 use smallvec::{SmallVec, smallvec};
 
@@ -31,7 +31,7 @@ pub(super) struct Corner {
     /// Its number among the places.
     pub(super) number: usize,
     /// In file order.
-    pub(super) points: SmallVec<[Point; 1]>,
+    pub(super) points: SmallVec<[RowPoint; 1]>,
 }
 
 /// The points that were looked at.
@@ -48,7 +48,7 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    pub(super) fn row(&self, point: &Point) -> KernelRow<'_> {
+    pub(super) fn row(&self, point: &RowPoint) -> KernelRow<'_> {
         self.table.row(point.row)
     }
 }
@@ -61,7 +61,7 @@ impl<'a> Lying<'a> {
     ) -> Option<Lying<'a>> {
         let between = answer.interpolation()?;
         Self::found(context, answer, between, triangulate).or_else(|| {
-            let corner = |(number, place): (usize, &crate::answer::Place)| Corner {
+            let corner = |(number, place): (usize, &crate::answer::WeightedPoint)| Corner {
                 at: place.coordinates.clone(),
                 weight: place.weight,
                 number,
@@ -84,7 +84,8 @@ impl<'a> Lying<'a> {
             let places = &slice.places;
             let number_of = |at: &[f64]| places.iter().position(|place| place.at.as_slice() == at);
             let own = || -> Option<Vec<(usize, f64)>> {
-                let numbered = |place: &crate::answer::Place| Some((number_of(&place.coordinates)?, place.weight));
+                let numbered =
+                    |place: &crate::answer::WeightedPoint| Some((number_of(&place.coordinates)?, place.weight));
                 between.points.iter().map(numbered).collect()
             };
             let is_several = between.axes.len() > 1;
@@ -104,7 +105,7 @@ impl<'a> Lying<'a> {
             };
             let names = points.axes.names;
             let batch = names.iter().position(|name| *name == "batch");
-            let has_batch = |point: &&Point| batch.is_some_and(|axis| !point.at[axis].is_nan());
+            let has_batch = |point: &&RowPoint| batch.is_some_and(|axis| !point.at[axis].is_nan());
             let batched = points.points.iter().filter(has_batch).count();
             let on_axes = (0..between.axes.len()).map(|axis| slice.coordinates(axis)).collect();
             Some(Lying {

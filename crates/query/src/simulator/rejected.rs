@@ -1,9 +1,9 @@
 //! Rows that are not points, as the simulator's reader counts them.
 
 use super::form::Form;
-use crate::between::lengths_of_row;
 use crate::context::Context;
 use crate::facts::Fact;
+use crate::interpolate::lengths_of_row;
 use crate::query::elements;
 use crate::semantics::Rules;
 use crate::table::columns::Column;

@@ -1,8 +1,8 @@
 //! Tables of collectives: durations by message size.
 
 use super::columns::is_empty_cell;
-use crate::answer::{Prediction, RowRef, Twin};
-use perfdb_model::predict::{Collective, Place, Rows, Table};
+use crate::answer::{Collocated, Prediction, RowRef};
+use perfdb_model::predict::{Collective, Point, Rows, Table};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
@@ -144,7 +144,7 @@ impl CollectiveRows {
     /// What rows of all numbers of devices say of a message: its duration, and the confidence of that.
     pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
         let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
-        let place = Place::collective(Collective { message_bytes: bytes, ranks: devices as f64 });
+        let place = Point::collective(Collective { message_bytes: bytes, ranks: devices as f64 });
         let explanation = match self.tiers.iter().position(|own| *own == tier) {
             Some(slice) => self.by_tier.get_or_init(|| self.learn(&self.tiers)).explain(slice, &place)?,
             None if tier.is_none() => self.of_all.get_or_init(|| self.learn(&[None])).explain(0, &place)?,
@@ -157,7 +157,7 @@ impl CollectiveRows {
             high_us: estimate.high_us,
             class: estimate.class,
             rows: explanation.neighbours.iter().map(|near| (reference(near.row), near.weight)).collect(),
-            twin: explanation.twin.map(|twin| Twin::new(twin, reference)),
+            collocated: explanation.collocated.map(|collocated| Collocated::new(collocated, reference)),
             efficiency: Some(explanation.efficiency),
             sentence: explanation.to_string(),
             doubt: explanation.doubt,
@@ -178,9 +178,9 @@ impl CollectiveRows {
     }
 
     /// The rows of a tier as places.
-    pub(crate) fn places(&self, tier: Option<f64>) -> impl Iterator<Item = (Place, &SizedRow)> {
+    pub(crate) fn places(&self, tier: Option<f64>) -> impl Iterator<Item = (Point, &SizedRow)> {
         let place = |group: &Group, row: &SizedRow| {
-            Place::collective(Collective { message_bytes: row.bytes, ranks: group.devices })
+            Point::collective(Collective { message_bytes: row.bytes, ranks: group.devices })
         };
         let groups = self.groups.iter().filter(move |group| group.tier == tier);
         groups.flat_map(move |group| group.rows.iter().map(move |row| (place(group, row), row)))

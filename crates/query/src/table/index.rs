@@ -66,7 +66,7 @@ fn folded(key: u64) -> u32 {
 
 /// How alike shapes with the same key are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Likeness {
+pub(crate) enum ShapeMatch {
     /// The same dimensions, for any order and however many ones.
     Same,
     /// The same blocks of 64: also everything to which a kernel rounds up.
@@ -76,8 +76,8 @@ pub(crate) enum Likeness {
 /// The key of shapes: equal for those of a row and those of every query that it fits by leaving out or adding dimensions of 1, by another order of
 /// dimensions or, if asked for, by padding.
 #[inline]
-pub(crate) fn key(likeness: Likeness, shapes: impl Iterator<Item = impl Deref<Target = [i64]>>) -> u64 {
-    let mut keyed = Keyed::new(likeness);
+pub(crate) fn key(matching: ShapeMatch, shapes: impl Iterator<Item = impl Deref<Target = [i64]>>) -> u64 {
+    let mut keyed = Keyed::new(matching);
     for shape in shapes {
         keyed.begin();
         shape.iter().for_each(|dimension| keyed.dimension(*dimension));
@@ -87,15 +87,15 @@ pub(crate) fn key(likeness: Likeness, shapes: impl Iterator<Item = impl Deref<Ta
 
 /// The key of the first `count` shapes of a row.
 #[inline]
-pub(crate) fn key_of_row(likeness: Likeness, shapes: Shapes<'_>, count: usize) -> u64 {
-    let mut keyed = Keyed::new(likeness);
+pub(crate) fn key_of_row(matching: ShapeMatch, shapes: Shapes<'_>, count: usize) -> u64 {
+    let mut keyed = Keyed::new(matching);
     shapes.walk(count, &mut keyed, Keyed::begin, Keyed::dimension);
     keyed.finished()
 }
 
 /// The key of the shapes so far.
 struct Keyed {
-    likeness: Likeness,
+    matching: ShapeMatch,
     before: u64,
     /// Of the dimensions of the last shape: a sum, so that their order does not matter.
     sum: u64,
@@ -104,8 +104,8 @@ struct Keyed {
 
 impl Keyed {
     #[inline]
-    fn new(likeness: Likeness) -> Self {
-        Keyed { likeness, before: 1, sum: 0, is_first: true }
+    fn new(matching: ShapeMatch) -> Self {
+        Keyed { matching, before: 1, sum: 0, is_first: true }
     }
 
     /// A shape follows.
@@ -121,9 +121,9 @@ impl Keyed {
     /// Blocks of 1 are left out, because any number of them can stand in front.
     #[inline]
     fn dimension(&mut self, dimension: i64) {
-        let counted = match self.likeness {
-            Likeness::Same => dimension,
-            Likeness::Padded => block(dimension),
+        let counted = match self.matching {
+            ShapeMatch::Same => dimension,
+            ShapeMatch::Padded => block(dimension),
         };
         if counted != 1 {
             self.sum = self.sum.wrapping_add(scrambled(counted as u64));
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn keys_tell_shapes_and_their_number_apart() {
-        for likeness in [Likeness::Same, Likeness::Padded] {
-            let of = |shapes: &[&[i64]]| key(likeness, shapes.iter().copied());
+        for matching in [ShapeMatch::Same, ShapeMatch::Padded] {
+            let of = |shapes: &[&[i64]]| key(matching, shapes.iter().copied());
             let different: [&[&[i64]]; 7] =
                 [&[], &[&[1]], &[&[65]], &[&[129]], &[&[65, 65]], &[&[65], &[65]], &[&[65], &[129]]];
             for (at, shapes) in different.iter().enumerate() {
@@ -176,7 +176,7 @@ mod tests {
             }
             assert_ne!(of(&[&[129], &[65]]), of(&[&[65], &[129]]));
             assert_eq!(of(&[&[1, 300, 65]]), of(&[&[65, 300]]));
-            assert_eq!(of(&[&[1, 300, 65]]) == of(&[&[65, 320]]), likeness == Likeness::Padded);
+            assert_eq!(of(&[&[1, 300, 65]]) == of(&[&[65, 320]]), matching == ShapeMatch::Padded);
         }
     }
 

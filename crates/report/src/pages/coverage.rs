@@ -6,7 +6,7 @@ use crate::page::{
     Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars,
     Table, Trust,
 };
-use perfdb_audit::coverage::{Asked, Audit, KernelAudit, Standing, Suggestions, WorkloadAudit};
+use perfdb_audit::coverage::{AnswerSource, Asked, Audit, KernelAudit, Suggestions, WorkloadAudit};
 
 /// Kernels of the heat map.
 const KERNELS_DRAWN: usize = 24;
@@ -34,17 +34,18 @@ fn workload(one: &WorkloadAudit) -> Part {
     let shares = &one.shares;
     // Where nothing tells how long calls take, their number has to do.
     let what = if shares.has_time() { "time" } else { "calls" };
-    let of = |standing| if shares.has_time() { shares.of_time(standing) } else { shares.of_calls(standing) };
-    let answered =
-        |standing: &Standing| matches!(standing, Standing::Exact | Standing::Padded | Standing::Interpolated);
-    let on_rows: f64 = Standing::ALL.into_iter().filter(answered).map(of).sum();
-    let exact = of(Standing::Exact);
+    let of = |source| if shares.has_time() { shares.of_time(source) } else { shares.of_calls(source) };
+    let answered = |source: &AnswerSource| {
+        matches!(source, AnswerSource::Exact | AnswerSource::Padded | AnswerSource::Interpolated)
+    };
+    let on_rows: f64 = AnswerSource::ALL.into_iter().filter(answered).map(of).sum();
+    let exact = of(AnswerSource::Exact);
     let reason = format!(
         "{} of the {what} is based on exact matches or rows around them; {} on predictions alone, {} is partial, {} is missing",
         percent(100.0 * on_rows),
-        percent(100.0 * of(Standing::Beyond)),
-        percent(100.0 * of(Standing::Partial)),
-        percent(100.0 * of(Standing::Missing))
+        percent(100.0 * of(AnswerSource::Beyond)),
+        percent(100.0 * of(AnswerSource::Partial)),
+        percent(100.0 * of(AnswerSource::Missing))
     );
     let trust = Trust::of_share(on_rows, [MOST, MANY], reason);
     let total = shares.total();
@@ -58,32 +59,33 @@ fn workload(one: &WorkloadAudit) -> Part {
         verdict: format!(
             "{}{} of the calls have an exact match.{unknown}",
             if shares.has_time() { format!("{} of the time and ", percent(100.0 * exact)) } else { String::new() },
-            percent(100.0 * shares.of_calls(Standing::Exact))
+            percent(100.0 * shares.of_calls(AnswerSource::Exact))
         ),
         trust: Some(trust),
         figures: vec![
             KeyFigure::new("Calls", grouped(total.calls as f64, 0)),
             KeyFigure::new("Time", micros(total.time_us)).note("where known"),
             KeyFigure::new("Exact", percent(100.0 * exact)).note(format!("of the {what}")),
-            KeyFigure::new("Interpolated", percent(100.0 * of(Standing::Interpolated))).note(format!("of the {what}")),
+            KeyFigure::new("Interpolated", percent(100.0 * of(AnswerSource::Interpolated)))
+                .note(format!("of the {what}")),
             KeyFigure::new(
                 "Without an answer",
-                percent(100.0 * (shares.of_calls(Standing::Beyond) + shares.of_calls(Standing::Missing))),
+                percent(100.0 * (shares.of_calls(AnswerSource::Beyond) + shares.of_calls(AnswerSource::Missing))),
             )
             .note("of the calls"),
         ],
         notes: Vec::new(),
-        blocks: vec![Block::Chart(standings(one)), Block::Table(questions(one))],
+        blocks: vec![Block::Chart(sources(one)), Block::Table(questions(one))],
     }
 }
 
-fn standings(one: &WorkloadAudit) -> Chart {
+fn sources(one: &WorkloadAudit) -> Chart {
     let total = one.shares.total();
     let part = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
-    let calls = Standing::ALL.map(|standing| part(one.shares.of(standing).calls as f64, total.calls as f64)).to_vec();
-    let times = Standing::ALL.map(|standing| part(one.shares.of(standing).time_us, total.time_us)).to_vec();
+    let calls = AnswerSource::ALL.map(|source| part(one.shares.of(source).calls as f64, total.calls as f64)).to_vec();
+    let times = AnswerSource::ALL.map(|source| part(one.shares.of(source).time_us, total.time_us)).to_vec();
     StackedBars {
-        parts: Standing::ALL.map(Standing::name).to_vec(),
+        parts: AnswerSource::ALL.map(AnswerSource::name).to_vec(),
         bars: vec![StackedBar { name: "calls", values: calls }, StackedBar { name: "time", values: times }],
         unit: "%",
     }
@@ -105,7 +107,7 @@ fn questions(one: &WorkloadAudit) -> Table {
             Column::text("Query", asked.iter().map(|one| one.question.name.as_str())),
             Column::text("Inputs", asked.iter().map(|one| one.question.input_shapes())),
             Column::text("Data types", asked.iter().map(|one| one.question.input_types())),
-            Column::text("Based on", asked.iter().map(|one| one.finding.standing.name())),
+            Column::text("Based on", asked.iter().map(|one| one.finding.source.name())),
             Column::whole("Calls", asked.iter().map(|one| one.question.calls as f64)),
             Column::decimal("One call", asked.iter().map(|one| one.duration_us().unwrap_or(f64::NAN)), 2).unit("µs"),
             Column::decimal("All calls", times.iter().copied(), 1).unit("µs"),
@@ -138,24 +140,24 @@ fn kernels_verdict(kernels: &[KernelAudit]) -> String {
 
 fn heat_map(kernels: &[KernelAudit]) -> Chart {
     let shown = &kernels[..KERNELS_DRAWN.min(kernels.len())];
-    let cell = |kernel: &KernelAudit, standing: Standing| {
-        let calls = kernel.shares.of(standing).calls;
+    let cell = |kernel: &KernelAudit, source: AnswerSource| {
+        let calls = kernel.shares.of(source).calls;
         (calls > 0).then(|| {
-            let part = kernel.shares.of_calls(standing);
-            let worth = match standing {
-                Standing::Exact => 1.0,
-                Standing::Padded => 0.85,
-                Standing::Interpolated => 0.7,
-                Standing::Beyond => 0.4,
-                Standing::Partial => 0.2,
-                Standing::Missing | Standing::Free => 0.0,
+            let part = kernel.shares.of_calls(source);
+            let worth = match source {
+                AnswerSource::Exact => 1.0,
+                AnswerSource::Padded => 0.85,
+                AnswerSource::Interpolated => 0.7,
+                AnswerSource::Beyond => 0.4,
+                AnswerSource::Partial => 0.2,
+                AnswerSource::Missing | AnswerSource::Free => 0.0,
             };
             HeatCell {
                 share: worth,
                 text: grouped(100.0 * part, 0),
                 title: format!(
                     "{}: {} calls, {} of the kernel's",
-                    standing.name(),
+                    source.name(),
                     grouped(calls as f64, 0),
                     percent(100.0 * part)
                 ),
@@ -166,15 +168,15 @@ fn heat_map(kernels: &[KernelAudit]) -> Chart {
         down: "Kernel",
         across: "based on",
         rows: shown.iter().map(|kernel| kernel.kernel_type.clone()).collect(),
-        columns: Standing::ALL.map(|standing| standing.name().to_owned()).to_vec(),
-        cells: shown.iter().flat_map(|kernel| Standing::ALL.map(|standing| cell(kernel, standing))).collect(),
+        columns: AnswerSource::ALL.map(|source| source.name().to_owned()).to_vec(),
+        cells: shown.iter().flat_map(|kernel| AnswerSource::ALL.map(|source| cell(kernel, source))).collect(),
     }
     .chart("What the calls of each kernel are based on, % of its calls")
     .note("Green is based on rows, red on nothing. Kernels with most time without an exact match first.")
 }
 
 fn kernel_table(kernels: &[KernelAudit]) -> Table {
-    let of = |standing: Standing| kernels.iter().map(move |kernel| 100.0 * kernel.shares.of_calls(standing));
+    let of = |source: AnswerSource| kernels.iter().map(move |kernel| 100.0 * kernel.shares.of_calls(source));
     let p90 = |kernel: &KernelAudit| {
         let scores = kernel.trust.as_ref().map(|trust| &trust.scores);
         scores.and_then(|scores| scores.first()).map_or(f64::NAN, |score| 100.0 * score.p90)
@@ -187,10 +189,10 @@ fn kernel_table(kernels: &[KernelAudit]) -> Table {
             Column::whole("Calls", kernels.iter().map(|kernel| kernel.shares.total().calls as f64)),
             Column::decimal("Time", kernels.iter().map(|kernel| kernel.shares.total().time_us), 1).unit("µs"),
             Column::decimal("Without exact match", kernels.iter().map(KernelAudit::doubtful_us), 1).unit("µs"),
-            Column::share_percent("Exact", of(Standing::Exact)),
-            Column::share_percent("Interpolated", of(Standing::Interpolated)),
-            Column::share_percent("Beyond", of(Standing::Beyond)),
-            Column::share_percent("Missing", of(Standing::Missing)),
+            Column::share_percent("Exact", of(AnswerSource::Exact)),
+            Column::share_percent("Interpolated", of(AnswerSource::Interpolated)),
+            Column::share_percent("Beyond", of(AnswerSource::Beyond)),
+            Column::share_percent("Missing", of(AnswerSource::Missing)),
             Column::whole(
                 "Rows of its table",
                 kernels.iter().map(|kernel| kernel.trust.as_ref().map_or(f64::NAN, |trust| trust.rows as f64)),
@@ -208,7 +210,7 @@ fn suggested(found: &Suggestions) -> Table {
         vec![
             Column::text("Kernel type", rows.iter().map(|row| row.kernel_type.as_str())),
             Column::text("Inputs", rows.iter().map(|row| row.inputs.as_str())),
-            Column::text("Now based on", rows.iter().map(|row| row.standing.name())),
+            Column::text("Now based on", rows.iter().map(|row| row.source.name())),
             Column::whole("Calls", rows.iter().map(|row| row.calls as f64)),
             Column::decimal("Time", rows.iter().map(|row| row.time_us), 1).unit("µs"),
         ],

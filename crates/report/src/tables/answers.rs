@@ -3,7 +3,7 @@
 use super::integer;
 use crate::answers::rows;
 use perfdb_files::tables::Column;
-use perfdb_query::{Answer, Miss};
+use perfdb_query::{Answer, LookupError};
 
 /// A query with its answer, and its call in a trace.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct AnswerRow<'a> {
     /// What the query is called.
     pub name: &'a str,
     /// The answer.
-    pub answer: &'a Result<Answer, Miss>,
+    pub answer: &'a Result<Answer, LookupError>,
     /// The 90 % interval of an answer that is not one measured row, where one is known.
     pub interval_us: Option<[f64; 2]>,
     /// How often the call occurs in a trace, and its shapes.

@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, Kind};
 use super::inputs::Inputs;
-use crate::coverage::standing::{self, Judge};
-use crate::coverage::{Error, Question, Standing, Workload};
+use crate::coverage::answer_source::{self, Judge};
+use crate::coverage::{AnswerSource, Error, Question, Workload};
 use perfdb_query::{Database, ReaderSemantics, RowRef};
 
 /// By what a call is answered.
@@ -94,14 +94,14 @@ pub(super) fn judge(
     Ok(all)
 }
 
-fn class(finding: &standing::Finding) -> (Class, Option<&'static str>) {
+fn class(finding: &answer_source::Finding) -> (Class, Option<&'static str>) {
     let other = finding.rules.iter().copied().find(|rule| !EXACT_RULES.contains(rule));
-    match finding.standing {
-        Standing::Free => (Class::Exact, None),
-        Standing::Exact => other.map_or((Class::Exact, None), |rule| (Class::Compatible, Some(rule))),
-        Standing::Padded => (Class::Compatible, Some(other.unwrap_or("nearby_length"))),
-        Standing::Interpolated => (Class::Interpolated, None),
-        Standing::Beyond | Standing::Partial | Standing::Missing => (Class::Roofline, None),
+    match finding.source {
+        AnswerSource::Free => (Class::Exact, None),
+        AnswerSource::Exact => other.map_or((Class::Exact, None), |rule| (Class::Compatible, Some(rule))),
+        AnswerSource::Padded => (Class::Compatible, Some(other.unwrap_or("nearby_length"))),
+        AnswerSource::Interpolated => (Class::Interpolated, None),
+        AnswerSource::Beyond | AnswerSource::Partial | AnswerSource::Missing => (Class::Roofline, None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kernels that a question asks for.
 
-use crate::coverage::Standing;
+use crate::coverage::AnswerSource;
 use crate::coverage::asked::Asked;
 use perfdb_query::{Argument, Query, Tensor};
 use perfdb_store::op_mapping::{Entry, Lookup, OpMapping};
@@ -44,7 +44,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
     let (collectives, computing): (Vec<_>, Vec<_>) = entry.sub_kernels.iter().partition(|kernel| is_collective(kernel));
     let is_between = |kernel: &str| {
         let own = one.finding.kernels.iter().find(|(name, ..)| name == kernel);
-        own.is_none_or(|(.., standing)| *standing > Standing::Exact)
+        own.is_none_or(|(.., source)| *source > AnswerSource::Exact)
     };
     let mut leaves: Vec<Leaf> = collectives
         .into_iter()
@@ -52,7 +52,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
         .map(|kernel| Leaf::Unasked { name: kernel.clone(), reason: COLLECTIVE })
         .collect();
     let is_measured = |kernel: &&String| {
-        one.finding.kernels.iter().any(|(name, _, standing)| name == *kernel && *standing == Standing::Exact)
+        one.finding.kernels.iter().any(|(name, _, source)| name == *kernel && *source == AnswerSource::Exact)
     };
     if !computing.is_empty() && !computing.iter().any(is_measured) {
         leaves.push(Leaf::Asked { query: Box::new(of_kernels(&computing, query, &entry)) });

@@ -2,7 +2,7 @@
 
 use super::Suggestion;
 use indexmap::IndexMap;
-use perfdb_model::predict::{Place, plan};
+use perfdb_model::predict::{Point, plan};
 use perfdb_query::{Database, Doubt, Layer, Query, ReaderSemantics};
 
 /// The share of places of a slice that are chosen by their distance alone, and how many at least.
@@ -64,7 +64,7 @@ fn order(database: &Database, kernel: &str, slice_row: u32, doubts: &[Doubt], co
 fn known(database: &Database, kernel: &str, slice_row: u32) -> Vec<Vec<f64>> {
     let Ok(Some(slices)) = database.slices(kernel) else { return Vec::new() };
     let own = slices.iter().find_map(|slices| {
-        let has_row = |slice: &Vec<(Place, u32, f64)>| slice.iter().any(|(_, line, _)| *line == slice_row);
+        let has_row = |slice: &Vec<(Point, u32, f64)>| slice.iter().any(|(_, line, _)| *line == slice_row);
         Some((slices, slices.slices.iter().position(has_row)?))
     });
     let Some((slices, slice)) = own else { return Vec::new() };

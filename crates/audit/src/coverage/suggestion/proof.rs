@@ -3,7 +3,7 @@
 use crate::coverage::Error;
 use perfdb_files::Error as FileError;
 use perfdb_files::folders::{PrivateFolder, private};
-use perfdb_query::{Answer, Database, Layer, Miss, Query, ReaderSemantics, Source};
+use perfdb_query::{Answer, Database, Layer, LookupError, Query, ReaderSemantics, Source};
 use perfdb_store::columns::DURATIONS;
 use perfdb_store::table::{LineEnd, Table, push_csv_row};
 use std::io::ErrorKind;
@@ -52,7 +52,7 @@ impl Proof {
 }
 
 /// Whether an answer is the row itself. A table that the system refuses to read proves nothing.
-fn is_exact(answer: Result<Answer, Miss>, kernel_type: &str) -> Result<bool, Error> {
+fn is_exact(answer: Result<Answer, LookupError>, kernel_type: &str) -> Result<bool, Error> {
     match answer {
         Ok(answer) => Ok(answer.source == Source::Measured
             && !answer.is_padded()
@@ -71,7 +71,7 @@ mod tests {
     fn a_table_that_cannot_be_read_is_an_error_and_no_missing_answer() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let query = Query::kernel("Add");
-        let ask = || -> Result<Result<Answer, Miss>, perfdb_query::Error> {
+        let ask = || -> Result<Result<Answer, LookupError>, perfdb_query::Error> {
             Ok(Database::open(folder.path())?.reader(ReaderSemantics::Corrected, Layer::Measured).lookup(&query))
         };
         assert!(!is_exact(ask()?, "Add")?);

@@ -4,7 +4,7 @@ use super::{Question, Workload, name_of};
 use crate::coverage::Error;
 use indexmap::IndexMap;
 use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
-use perfdb_query::{Grid, Query, Surroundings, not_json};
+use perfdb_query::{Grid, ParallelConfig, Query, not_json};
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
@@ -50,7 +50,7 @@ type Questions = IndexMap<String, Question>;
 pub(super) fn parse(
     path: &Path,
     bytes: &[u8],
-    surroundings: &Surroundings,
+    parallel: &ParallelConfig,
     grid: Option<&Grid>,
 ) -> Result<Vec<Workload>, Error> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -63,7 +63,7 @@ pub(super) fn parse(
         if text.len() as u64 > LARGEST_TEXT_BYTES {
             return Err(failure(format!("is longer than {} MiB", LARGEST_TEXT_BYTES >> 20)));
         }
-        let (workload, key, question) = question(text, line, surroundings, grid).map_err(failure)?;
+        let (workload, key, question) = question(text, line, parallel, grid).map_err(failure)?;
         let questions = workloads.entry(workload.unwrap_or_else(|| name_of(path))).or_default();
         match questions.get_mut(&key) {
             Some(known) => {
@@ -87,7 +87,7 @@ pub(super) fn parse(
 fn question(
     text: &[u8],
     line: usize,
-    surroundings: &Surroundings,
+    parallel: &ParallelConfig,
     grid: Option<&Grid>,
 ) -> Result<(Option<String>, String, Question), String> {
     let value: Value = serde_json::from_slice(text.trim_ascii_end()).map_err(|error| not_json(&error))?;
@@ -110,7 +110,7 @@ fn question(
         None | Some(Value::Null) => 1,
         Some(calls) => calls.as_u64().filter(|calls| *calls > 0).ok_or("calls: not an integer above 0")?,
     };
-    let parsed = Query::of_manifest_line(object, surroundings, grid).map_err(|error| error.to_string())?;
+    let parsed = Query::of_manifest_line(object, parallel, grid).map_err(|error| error.to_string())?;
     let query = &object["query"];
     let name = match object.get("name") {
         None | Some(Value::Null) => parsed.name().to_owned(),
@@ -136,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = folder.path().join("calls.jsonl");
         std::fs::write(&path, text).map_err(|error| error.to_string())?;
-        let workloads = Workload::of_manifest(&path, &Surroundings::default(), None);
+        let workloads = Workload::of_manifest(&path, &ParallelConfig::default(), None);
         let own = path.display().to_string();
         workloads.map_err(|error| error.to_string().replace(&own, "calls.jsonl"))
     }

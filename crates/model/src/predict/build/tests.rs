@@ -1,7 +1,7 @@
 //! What leaving rows out one by one tells.
 
 use super::*;
-use crate::predict::Place;
+use crate::predict::Point;
 
 /// Forty-one sizes, each a quarter octave from the next, whose times go up and down by a hundredth; one takes five times as long.
 fn with_outlier(outlier: u32) -> Model {
@@ -10,7 +10,7 @@ fn with_outlier(outlier: u32) -> Model {
         let size = 64.0 * (f64::from(row) / 4.0).exp2();
         let noise = 1.0 + f64::from(row * 7 % 5) / 200.0;
         let time_us = (3.0 + size / 10.0) * if row == outlier { 5.0 } else { noise };
-        rows.push(row, &Place::sizes(&[size]), time_us, None);
+        rows.push(row, &Point::sizes(&[size]), time_us, None);
     }
     Model::build(vec![rows], Some(0)).expect("rows")
 }

@@ -22,7 +22,7 @@ pub(super) fn residuals(model: &Model, works: &[Work], configurations: &[u32]) -
     let mut all = Vec::new();
     for own in rows() {
         leave_out_few(model, works, |row| row == own, |row| row == own, &mut all);
-        // A place that no slice has is farther from what is known than one that another slice has.
+        // A point that no slice has is farther from what is known than one that another slice has.
         let is_here = |row: u32| model.forest.row(row) == model.forest.row(own);
         if rows().any(|row| row != own && is_here(row)) {
             leave_out_few(model, works, is_here, |row| row == own, &mut all);

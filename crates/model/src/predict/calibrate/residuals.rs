@@ -1,13 +1,13 @@
 //! Rows of a model that are left out, alone or with others, and predicted from the rest.
 
 use super::{LARGEST_SIZES, MOST_ROWS, few};
-use crate::predict::beyond::{Method, Near, hold, plane};
 use crate::predict::class::Class;
+use crate::predict::collocated::values_of;
+use crate::predict::extrapolate::{Method, Near, hold, plane};
 use crate::predict::forest::Nearest;
-use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS, Target};
+use crate::predict::kriging::{CorrelationKernel, Correlations, MOST_NEIGHBOURS, Target};
 use crate::predict::model::{Model, Spot};
 use crate::predict::rows::choose;
-use crate::predict::twin::values_of;
 
 /// With all rows nearer than this many median distances.
 const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
@@ -23,12 +23,12 @@ pub(crate) struct Residual {
     /// That of kriging: what follows from where the rows lie alone.
     pub(crate) variance: f64,
     pub(crate) class: Class,
-    /// Whether a row of another slice at its place was known.
+    /// Whether a row of another slice at its point was known.
     pub(crate) is_seen: bool,
     pub(crate) sigma: f64,
     pub(crate) own: Misses,
     /// By how much the same neighbours miss what another slice has there; zero without one.
-    pub(crate) twin: Misses,
+    pub(crate) collocated: Misses,
 }
 
 /// By how much each way misses, with its sign.
@@ -48,7 +48,7 @@ impl Misses {
 impl Residual {
     /// What is missed by a method that counts a share of what the other slice has more than its neighbours.
     pub(crate) fn missed(&self, method: Method, share: f64) -> f64 {
-        (self.own.of(method) - share * self.twin.of(method)).abs()
+        (self.own.of(method) - share * self.collocated.of(method)).abs()
     }
 }
 
@@ -57,7 +57,7 @@ impl Residual {
 pub(crate) struct Asked<'a> {
     /// In order.
     pub(crate) rows: &'a [u32],
-    pub(crate) twin: Option<&'a [f32]>,
+    pub(crate) collocated: Option<&'a [f32]>,
 }
 
 /// Rows of which a roofline and ranges know hardly anything.
@@ -67,7 +67,7 @@ pub(super) fn of_many(model: &Model, asked: Asked<'_>, configurations: &[u32]) -
     by_configuration(model, asked, configurations, &mut all);
     by_size(model, asked, &mut all);
     if all.is_empty() {
-        all.extend(asked.rows.iter().filter_map(|row| leave_out(model, asked.twin, *row, |other| other != *row)));
+        all.extend(asked.rows.iter().filter_map(|row| leave_out(model, asked.collocated, *row, |other| other != *row)));
     }
     all
 }
@@ -81,8 +81,8 @@ fn some(rows: &[u32], most: usize, seed: u64) -> impl Iterator<Item = u32> {
 fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
     // The others around each row, the nearest first.
     let around = |row: u32| -> (u32, Vec<(u32, f64)>) {
-        let (slice, place) = (model.forest.slice_of(row), model.forest.row(row));
-        let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, place, WIDE * model.neighbours, |_| true);
+        let (slice, point) = (model.forest.slice_of(row), model.forest.row(row));
+        let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, point, WIDE * model.neighbours, |_| true);
         (row, pairs(&near).into_iter().filter(|(other, _)| *other != row).collect())
     };
     let chosen: Vec<(u32, Vec<(u32, f64)>)> = some(asked.rows, MOST_ROWS, 5).map(around).collect();
@@ -94,13 +94,13 @@ fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
             let far: Vec<(f64, u32)> =
                 around.iter().filter(is_far).map(|(other, distance)| (*distance, *other)).collect();
             near.add(&far[..far.len().min(model.neighbours)]);
-            let (slice, place) = (model.forest.slice_of(*row), model.forest.row(*row));
-            model.add_sides(slice, place, &mut near, |other| {
-                other != *row && model.forest.distance(slice, place, other) >= radius
+            let (slice, point) = (model.forest.slice_of(*row), model.forest.row(*row));
+            model.add_sides(slice, point, &mut near, |other| {
+                other != *row && model.forest.distance(slice, point, other) >= radius
             });
             let far = pairs(&near);
             (far.len() >= model.neighbours.min(4)).then(|| {
-                let found = residual(model, asked.twin, *row, &far);
+                let found = residual(model, asked.collocated, *row, &far);
                 if level == 0.0 { blind(model, *row, &far, found) } else { found }
             })
         };
@@ -139,7 +139,7 @@ fn by_configuration(model: &Model, asked: Asked<'_>, configurations: &[u32], all
         let relearnt = few::relearnt(model, |row| is_of(&row));
         let model = relearnt.as_ref().unwrap_or(model);
         for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
-            all.extend(leave_out(model, asked.twin, row, |other| !is_of(&other)));
+            all.extend(leave_out(model, asked.collocated, row, |other| !is_of(&other)));
         }
     }
 }
@@ -160,7 +160,7 @@ fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
             if known < model.neighbours.max(8) {
                 continue;
             }
-            let left_out = |row: &u32| leave_out(model, asked.twin, *row, |other| size(other) <= end);
+            let left_out = |row: &u32| leave_out(model, asked.collocated, *row, |other| size(other) <= end);
             all.extend(chosen.iter().filter_map(left_out));
         }
     }
@@ -168,13 +168,13 @@ fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
 
 pub(super) fn leave_out(
     model: &Model,
-    twin: Option<&[f32]>,
+    collocated: Option<&[f32]>,
     row: u32,
     passes: impl Fn(u32) -> bool,
 ) -> Option<Residual> {
     let slice = model.forest.slice_of(row);
     let from = pairs(&model.around(slice, model.forest.row(row), passes));
-    (!from.is_empty()).then(|| residual(model, twin, row, &from))
+    (!from.is_empty()).then(|| residual(model, collocated, row, &from))
 }
 
 /// Rows with their distances.
@@ -183,13 +183,13 @@ fn pairs<const K: usize>(near: &Nearest<K>) -> Vec<(u32, f64)> {
 }
 
 /// By how much a row is missed from these others.
-pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u32, f64)]) -> Residual {
+pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from: &[(u32, f64)]) -> Residual {
     let rows: Vec<u32> = from.iter().map(|(row, _)| *row).collect();
     let distances: Vec<f64> = from.iter().map(|(_, distance)| *distance).collect();
     let slice = model.forest.slice_of(row);
-    let place = model.forest.row(row);
+    let point = model.forest.row(row);
     let spot = Spot::of_row(model, row);
-    let target = Target { slice, place, beside: Likeness::SAME };
+    let target = Target { slice, point, beside: CorrelationKernel::SAME };
     let correlations = Correlations::of(&model.forest, &rows, target, model.correlation);
     let missed = |values: [f64; MOST_NEIGHBOURS], truth: f64| {
         let kriged = correlations.solve(&values, model.correlation.nugget);
@@ -199,7 +199,7 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
             rows: &rows,
             distances: &distances,
             slice,
-            place,
+            point,
             beside: 0.0,
             size: model.size_axis().map(|(axis, _)| axis),
         };
@@ -207,14 +207,15 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
         (misses, kriged.variance)
     };
     let (own, variance) = missed(model.values_of(&rows), model.residuals[row as usize]);
-    let of_twin = |twin: &[f32]| missed(values_of(twin, &rows), f64::from(twin[row as usize])).0;
+    let of_collocated =
+        |collocated: &[f32]| missed(values_of(collocated, &rows), f64::from(collocated[row as usize])).0;
     Residual {
         variance,
         class: model.class(&spot, &rows),
         is_seen: model.is_seen(&spot, &rows),
         sigma: model.sigma(variance, &rows),
         own,
-        twin: twin.map(of_twin).unwrap_or_default(),
+        collocated: collocated.map(of_collocated).unwrap_or_default(),
     }
 }
 
@@ -229,13 +230,13 @@ pub(super) fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residua
 
 /// How hard a row would be to predict if another one were not known.
 pub(super) fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
-    let (slice, place) = (model.forest.slice_of(row), model.forest.row(row));
-    if !model.around(slice, place, |other| other != row).rows().contains(&unknown) {
+    let (slice, point) = (model.forest.slice_of(row), model.forest.row(row));
+    if !model.around(slice, point, |other| other != row).rows().contains(&unknown) {
         return f64::from(model.difficulty[row as usize]);
     }
-    let near = model.around(slice, place, |other| other != row && other != unknown);
+    let near = model.around(slice, point, |other| other != row && other != unknown);
     let rows = near.rows();
-    let target = Target { slice, place, beside: Likeness::SAME };
+    let target = Target { slice, point, beside: CorrelationKernel::SAME };
     let correlations = Correlations::of(&model.forest, rows, target, model.correlation);
     let kriged = correlations.solve(&model.values_of(rows), model.correlation.nugget);
     let residual = kriged.value - model.residuals[row as usize];

@@ -2,7 +2,7 @@
 
 use super::residuals::{Misses, blind, difficulty_without, residual};
 use super::*;
-use crate::predict::{Place, Rows};
+use crate::predict::{Point, Rows};
 
 #[test]
 fn a_quantile_counts_the_question_itself() {
@@ -22,7 +22,7 @@ fn windows_follow_the_variance() {
 
 fn missed_by(kriging: f64, hold: f64, plane: f64) -> Residual {
     let own = Misses { kriging, hold, plane };
-    Residual { variance: 1.0, class: Class::Beyond, is_seen: false, sigma: 1.0, own, twin: Misses::default() }
+    Residual { variance: 1.0, class: Class::Beyond, is_seen: false, sigma: 1.0, own, collocated: Misses::default() }
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn the_way_that_misses_least_is_taken_where_it_was_tried_often_enough() {
 /// A model of kernels in two widths and four sizes whose times are a roofline's, but for what `off` says of the logarithm of each; and
 /// the works of its rows, in its order.
 fn of_sizes(off: impl Fn(u32) -> f64) -> (Model, Vec<Work>) {
-    let place = |row: u32| Place::elementwise(f64::from(64 << (row % 4)), f64::from(1024 << (row / 4)), 3.0);
+    let point = |row: u32| Point::elementwise(f64::from(64 << (row % 4)), f64::from(1024 << (row / 4)), 3.0);
     let mut rows = Rows::new(2);
     for row in 0..8 {
-        rows.push(row, &place(row), (3.0 + place(row).work.bytes / 1e5) * off(row).exp(), None);
+        rows.push(row, &point(row), (3.0 + point(row).work.bytes / 1e5) * off(row).exp(), None);
     }
     let model = Model::build(vec![rows], Some(0)).expect("eight rows");
-    let works = model.row_numbers.iter().map(|row| place(*row).work).collect();
+    let works = model.row_numbers.iter().map(|row| point(*row).work).collect();
     (model, works)
 }
 
@@ -71,7 +71,7 @@ fn a_row_that_is_left_out_does_not_make_its_neighbours_look_hard() {
     let mut rows = Rows::new(1);
     for row in 0..30 {
         let time_us = f64::from(1 << (row % 15)) * if row == 7 { 4.0 } else { 1.0 + f64::from(row % 3) / 50.0 };
-        rows.push(row, &Place::sizes(&[f64::from(1 << (row % 15)) * (1.0 + f64::from(row / 15) / 2.0)]), time_us, None);
+        rows.push(row, &Point::sizes(&[f64::from(1 << (row % 15)) * (1.0 + f64::from(row / 15) / 2.0)]), time_us, None);
     }
     let model = Model::build(vec![rows], Some(0)).expect("thirty rows");
     let row = model.row_numbers.iter().position(|row| *row == 7).expect("row 7") as u32;
@@ -90,59 +90,59 @@ fn a_row_that_is_left_out_does_not_make_its_neighbours_look_hard() {
 }
 
 /// Residuals of a class with these own misses of kriging, and those of the same sizes in another data type.
-fn with_twin(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
+fn with_collocated(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
     let of = |kriging: f64| Misses { kriging, ..Misses::default() };
     misses
         .enumerate()
-        .map(|(index, (own, twin))| Residual {
+        .map(|(index, (own, collocated))| Residual {
             variance: index as f64,
             class: Class::Inside,
             is_seen: false,
             sigma: 1.0,
             own: of(own),
-            twin: of(twin),
+            collocated: of(collocated),
         })
         .collect()
 }
 
 #[test]
-fn the_share_of_a_twin_is_that_which_misses_least() {
-    // Four rows follow half of the twin, and one that does not weighs less than they do.
-    let all = with_twin([(1.0, 2.0), (-0.5, -1.0), (0.25, 0.5), (1.5, 3.0), (-2.0, 1.0)].into_iter());
+fn the_share_of_a_collocated_row_is_that_which_misses_least() {
+    // Four rows follow half of the collocated, and one that does not weighs less than they do.
+    let all = with_collocated([(1.0, 2.0), (-0.5, -1.0), (0.25, 0.5), (1.5, 3.0), (-2.0, 1.0)].into_iter());
     let own: Vec<&Residual> = all.iter().collect();
     assert_eq!(best_share(&own, Method::Kriging), 0.5);
     // Never more than all of it, nor less than nothing.
-    let more = with_twin([(3.0, 1.0), (4.0, 1.0)].into_iter());
+    let more = with_collocated([(3.0, 1.0), (4.0, 1.0)].into_iter());
     assert_eq!(best_share(&more.iter().collect::<Vec<_>>(), Method::Kriging), 1.0);
-    let against = with_twin([(-3.0, 1.0), (4.0, -1.0)].into_iter());
+    let against = with_collocated([(-3.0, 1.0), (4.0, -1.0)].into_iter());
     assert_eq!(best_share(&against.iter().collect::<Vec<_>>(), Method::Kriging), 0.0);
-    assert_eq!(best_share(&with_twin([(1.0, 0.0)].into_iter()).iter().collect::<Vec<_>>(), Method::Kriging), 0.0);
+    assert_eq!(best_share(&with_collocated([(1.0, 0.0)].into_iter()).iter().collect::<Vec<_>>(), Method::Kriging), 0.0);
 }
 
 #[test]
-fn a_twin_counts_by_how_far_the_rows_lie_and_only_where_it_wins() {
-    // Of the near half of 800 rows a quarter of the twin is right, of the far half all of it.
+fn a_collocated_row_counts_by_how_far_the_rows_lie_and_only_where_it_wins() {
+    // Of the near half of 800 rows a quarter of the collocated is right, of the far half all of it.
     let sign = |row: u32| if row.is_multiple_of(2) { 1.0 } else { -1.0 };
     let follows = (0..800).map(|row| (sign(row) * if row < 400 { 0.25 } else { 1.0 }, sign(row)));
-    let way = with_share(&with_twin(follows), Class::Inside, Method::Kriging);
+    let way = with_share(&with_collocated(follows), Class::Inside, Method::Kriging);
     assert_eq!(way, Way { method: Method::Kriging, shares: vec![(0.0, 0.25), (400.0, 1.0)] });
     assert_eq!([way.share(-1.0), way.share(399.0), way.share(401.0)], [0.25, 0.25, 1.0]);
-    // A twin whose sign has nothing to do with that of the row.
+    // A collocated whose sign has nothing to do with that of the row.
     let strange = (0..800).map(|row| (sign(row), sign(row / 2)));
-    assert_eq!(with_share(&with_twin(strange), Class::Inside, Method::Kriging), Way::alone(Method::Kriging));
+    assert_eq!(with_share(&with_collocated(strange), Class::Inside, Method::Kriging), Way::alone(Method::Kriging));
     // Too few rows to tell.
     let few = (0..11).map(|row| (sign(row), sign(row)));
-    assert_eq!(with_share(&with_twin(few), Class::Inside, Method::Hold), Way::alone(Method::Hold));
+    assert_eq!(with_share(&with_collocated(few), Class::Inside, Method::Hold), Way::alone(Method::Hold));
 }
 
 #[test]
 fn gains_must_be_more_than_chance() {
-    let all = with_twin((0..100).map(|row| (1.0, if row < 53 { 0.5 } else { -0.5 })));
+    let all = with_collocated((0..100).map(|row| (1.0, if row < 53 { 0.5 } else { -0.5 })));
     let own: Vec<&Residual> = all.iter().collect();
     let with = |one: &Residual| one.missed(Method::Kriging, 1.0);
     let without = |one: &Residual| one.missed(Method::Kriging, 0.0);
     // Three of 106 more are better by a half than worse: 3 % of the error, but well within what coins do.
     assert!(!wins(&own, without, with));
-    let all = with_twin((0..100).map(|row| (1.0, if row < 70 { 0.5 } else { -0.5 })));
+    let all = with_collocated((0..100).map(|row| (1.0, if row < 70 { 0.5 } else { -0.5 })));
     assert!(wins(&all.iter().collect::<Vec<_>>(), without, with));
 }

@@ -1,7 +1,7 @@
 //! Trees against a look at all rows.
 
 use super::*;
-use crate::predict::place::mix;
+use crate::predict::point::mix;
 
 /// Numbers between zero and one, always the same.
 fn drawn(count: usize) -> Vec<f64> {
@@ -12,7 +12,7 @@ fn drawn(count: usize) -> Vec<f64> {
 fn scanned(
     forest: &Forest,
     slice: usize,
-    place: &[f64],
+    point: &[f64],
     limit: usize,
     passes: &dyn Fn(u32) -> bool,
 ) -> Vec<(u32, f64)> {
@@ -22,7 +22,7 @@ fn scanned(
         .map(|row| {
             let own = forest.slices.iter().position(|slice| slice.contains(&row)).expect("a slice");
             let apart = if own == slice { 0.0 } else { forest.penalties[own] + forest.penalties[slice] };
-            let differences = forest.row(row).iter().zip(place).map(|(a, b)| (a - b).abs());
+            let differences = forest.row(row).iter().zip(point).map(|(a, b)| (a - b).abs());
             (row, apart + differences.sum::<f64>())
         })
         .collect();
@@ -41,13 +41,13 @@ fn the_nearest_are_those_of_a_look_at_all_rows() {
         }
         order.sort_unstable();
         assert_eq!(order, (0..300).collect::<Vec<_>>());
-        for (number, place) in drawn(40 * dims).rchunks(dims).enumerate() {
-            // Some places lie outside of all rows.
-            let place: Vec<f64> = place.iter().map(|x| 2.0 * x - 0.5).collect();
+        for (number, point) in drawn(40 * dims).rchunks(dims).enumerate() {
+            // Some points lie outside of all rows.
+            let point: Vec<f64> = point.iter().map(|x| 2.0 * x - 0.5).collect();
             let (slice, limit) = ([0, 2][number % 2], [1, 5, 12, 16][number % 4]);
             let passes = |row: u32| !number.is_multiple_of(3) || row.is_multiple_of(2);
-            let found = forest.nearest::<16>(slice, &place, limit, passes);
-            let expected = scanned(&forest, slice, &place, limit, &passes);
+            let found = forest.nearest::<16>(slice, &point, limit, passes);
+            let expected = scanned(&forest, slice, &point, limit, &passes);
             assert_eq!(found.rows(), expected.iter().map(|(row, _)| *row).collect::<Vec<_>>(), "{dims} axes");
             for (found, (_, expected)) in found.distances().iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-12);

@@ -43,24 +43,24 @@ fn solved(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
 
 const OF: Correlation = Correlation { long_share: 0.3, nugget: 0.05 };
 
-/// The formula of the correlation of two places with these differences: Matérn 3/2 along each axis, with a short and a long range.
+/// The formula of the correlation of two points with these differences: Matérn 3/2 along each axis, with a short and a long range.
 fn matern(differences: &[f64]) -> f64 {
     let part = |range: f64| -> f64 { differences.iter().map(|d| (1.0 + d / range) * (-d / range).exp()).product() };
     0.7 * part(1.0) + 0.3 * part(8.0)
 }
 
 #[test]
-fn likeness_falls_as_matern_does() {
-    let likeness = [0.5, 1.25, 3.0].into_iter().fold(Likeness::SAME, Likeness::and);
-    assert!((likeness.correlation(OF) - matern(&[0.5, 1.25, 3.0])).abs() < 1e-12);
-    assert_eq!(Likeness::SAME.correlation(OF), 1.0);
+fn correlation_falls_as_matern_does() {
+    let kernel = [0.5, 1.25, 3.0].into_iter().fold(CorrelationKernel::SAME, CorrelationKernel::and);
+    assert!((kernel.correlation(OF) - matern(&[0.5, 1.25, 3.0])).abs() < 1e-12);
+    assert_eq!(CorrelationKernel::SAME.correlation(OF), 1.0);
 }
 
 #[test]
 fn the_value_is_that_of_the_ordinary_kriging_equations() {
     // Two axes; the last two rows are of another slice, as much farther as both slices' penalties say.
     let rows = [[0.1, 0.2], [0.9, 0.4], [0.3, 1.5], [0.6, 0.1], [1.1, 1.2]];
-    let (place, beside, penalties) = ([0.5, 0.6], 0.35, [0.25, 0.4]);
+    let (point, beside, penalties) = ([0.5, 0.6], 0.35, [0.25, 0.4]);
     let slice_of = |row: usize| usize::from(row > 2);
     let (forest, order) = Forest::plant(2, rows.as_flattened(), &[0..3, 3..5], penalties.to_vec());
     assert_eq!(order, [0, 1, 2, 3, 4]);
@@ -70,7 +70,7 @@ fn the_value_is_that_of_the_ordinary_kriging_equations() {
         let nugget = if i == j { OF.nugget } else { 0.0 };
         matern(&[differences(rows[i], rows[j]), apart(slice_of(i), slice_of(j))].concat()) + nugget
     };
-    let with_place = |i: usize| matern(&[differences(rows[i], place), apart(slice_of(i), 0), vec![beside]].concat());
+    let with_place = |i: usize| matern(&[differences(rows[i], point), apart(slice_of(i), 0), vec![beside]].concat());
     // Weights that add up to one, and the multiplier that makes them: Σⱼ wⱼ·R(i, j) + µ = c(i).
     let equation = |i: usize| -> Vec<f64> {
         let right = if i < 5 { with_place(i) } else { 1.0 };
@@ -85,8 +85,12 @@ fn the_value_is_that_of_the_ordinary_kriging_equations() {
     let variance = 1.0 + OF.nugget - covered - multiplier;
 
     let all = [0, 1, 2, 3, 4];
-    let found =
-        Correlations::of(&forest, &all, Target { slice: 0, place: &place, beside: Likeness::SAME.and(beside) }, OF);
+    let found = Correlations::of(
+        &forest,
+        &all,
+        Target { slice: 0, point: &point, beside: CorrelationKernel::SAME.and(beside) },
+        OF,
+    );
     let mut padded = [0.0; MOST_NEIGHBOURS];
     padded[..5].copy_from_slice(&values);
     let kriged = found.solve(&padded, OF.nugget);

@@ -1,7 +1,7 @@
 //! What the search finds of fields whose ranges are known.
 
 use super::*;
-use crate::predict::place::mix;
+use crate::predict::point::mix;
 
 /// Numbers between zero and one that have nothing to do with each other.
 fn drawn(seed: u64) -> f64 {
@@ -20,8 +20,8 @@ fn slice_lengths(value: impl Fn(usize, u64) -> f64) -> Vec<f64> {
 #[test]
 fn slices_are_as_near_as_they_are_alike() {
     // What a row says of its neighbours is nothing, but the row of the other slice says all.
-    let twins = slice_lengths(|_, at| drawn(at));
-    assert!(twins.iter().all(|length| *length >= 16.0), "{twins:?}");
+    let collocated = slice_lengths(|_, at| drawn(at));
+    assert!(collocated.iter().all(|length| *length >= 16.0), "{collocated:?}");
     // A smooth line in one slice, and one that goes the other way far above it.
     let strangers = slice_lengths(|slice, at| if slice == 0 { at as f64 / 10.0 } else { 50.0 - at as f64 / 10.0 });
     assert!(strangers.iter().any(|length| *length <= 1.0), "{strangers:?}");

@@ -1,0 +1,143 @@
+//! Other ways to go on where rows lie on one side only: hold the last ratio, or follow a local plane.
+
+use crate::predict::forest::Forest;
+use crate::predict::kriging::MOST_NEIGHBOURS;
+use crate::predict::point::MOST_AXES;
+
+/// How a value is found beyond the rows or beside their configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Ordinary kriging.
+    #[default]
+    Kriging,
+    /// The ratio to the roofline stays as it was at the largest row.
+    Hold,
+    /// The ratio follows a plane through the neighbours.
+    Plane,
+    /// Half way between kriging and holding.
+    KrigingAndHold,
+    /// Half way between kriging and the plane.
+    KrigingAndPlane,
+    /// Half way between holding and the plane.
+    HoldAndPlane,
+}
+
+impl Method {
+    /// All of them; of equally good ones the first is taken.
+    pub(crate) const ALL: [Method; 6] = [
+        Method::Kriging,
+        Method::Hold,
+        Method::Plane,
+        Method::KrigingAndHold,
+        Method::KrigingAndPlane,
+        Method::HoldAndPlane,
+    ];
+
+    /// The value, from that of kriging and the neighbours.
+    pub(crate) fn value<'n>(self, kriging: f64, near: impl Fn() -> Near<'n>) -> f64 {
+        self.of(kriging, || hold(near()), || plane(near()))
+    }
+
+    /// The value, from those that are found in one way.
+    pub(crate) fn of(self, kriging: f64, hold: impl Fn() -> f64, plane: impl Fn() -> f64) -> f64 {
+        match self {
+            Method::Kriging => kriging,
+            Method::Hold => hold(),
+            Method::Plane => plane(),
+            Method::KrigingAndHold => (kriging + hold()) / 2.0,
+            Method::KrigingAndPlane => (kriging + plane()) / 2.0,
+            Method::HoldAndPlane => (hold() + plane()) / 2.0,
+        }
+    }
+}
+
+/// Neighbours that a held value is based on where none is on the same line.
+const HELD: usize = 4;
+/// How much a plane's slopes are drawn towards zero.
+const RIDGE: f64 = 0.02;
+
+/// Rows near a point, as these methods see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Near<'n> {
+    pub(crate) forest: &'n Forest,
+    /// The values of the rows.
+    pub(crate) values: &'n [f64; MOST_NEIGHBOURS],
+    pub(crate) rows: &'n [u32],
+    pub(crate) distances: &'n [f64],
+    pub(crate) slice: usize,
+    pub(crate) point: &'n [f64],
+    /// How far the point lies from all rows on axes on which they do not vary.
+    pub(crate) beside: f64,
+    /// Which of the axes is the size.
+    pub(crate) size: Option<usize>,
+}
+
+/// The value of the largest neighbour on the line of the point, or of the four nearest by inverse distance.
+pub(crate) fn hold(near: Near<'_>) -> f64 {
+    let line = near.size.filter(|_| near.beside == 0.0).and_then(|size| {
+        let is_on_line = |row: u32| {
+            let mut pairs = near.forest.row(row).iter().zip(near.point).enumerate();
+            near.forest.slice_of(row) == near.slice && pairs.all(|(axis, (a, b))| axis == size || (a - b).abs() < 1e-9)
+        };
+        let mut largest: Option<(f64, f64)> = None;
+        for (row, value) in near.rows.iter().zip(near.values) {
+            let at = near.forest.row(*row)[size];
+            if is_on_line(*row) && largest.is_none_or(|(before, _)| at > before) {
+                largest = Some((at, *value));
+            }
+        }
+        largest
+    });
+    if let Some((_, value)) = line {
+        return value;
+    }
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (value, distance) in near.values.iter().zip(near.distances).take(HELD) {
+        let weight = 1.0 / (distance + near.beside).max(1e-6);
+        sum += weight * value;
+        weights += weight;
+    }
+    sum / weights.max(1e-300)
+}
+
+/// Weighted least squares of the neighbours, slopes drawn towards zero, at the point. In units of the lengths.
+pub(crate) fn plane(near: Near<'_>) -> f64 {
+    let dims = near.forest.dims;
+    let unknowns = dims + 1;
+    let work_range = near.distances.last().map_or(1e-9, |distance| (distance + near.beside).max(1e-9));
+    let mut matrix = [[0.0; MOST_AXES + 1]; MOST_AXES + 1];
+    let mut right = [0.0; MOST_AXES + 1];
+    for ((row, value), distance) in near.rows.iter().zip(near.values).zip(near.distances) {
+        let mut x = [1.0; MOST_AXES + 1];
+        for (axis, (there, here)) in near.forest.row(*row).iter().zip(near.point).enumerate() {
+            x[axis + 1] = (there - here) / crate::predict::kriging::SQRT_3;
+        }
+        let part = (distance + near.beside) / (1.05 * work_range);
+        let weight = (1.0 - part * part * part).powi(3) + 1e-3;
+        for a in 0..unknowns {
+            right[a] += weight * x[a] * value;
+            for b in 0..unknowns {
+                matrix[a][b] += weight * x[a] * x[b];
+            }
+        }
+    }
+    matrix[0][0] += 1e-9;
+    for (axis, row) in matrix.iter_mut().enumerate().take(unknowns).skip(1) {
+        row[axis] += RIDGE;
+    }
+    // Of the solution only the value at the point is wanted, so it is eliminated last.
+    for column in (1..unknowns).rev() {
+        for row in 0..column {
+            let factor = matrix[row][column] / matrix[column][column];
+            let pivot_row = matrix[column];
+            for (entry, pivot) in matrix[row].iter_mut().zip(pivot_row).take(column) {
+                *entry -= factor * pivot;
+            }
+            right[row] -= factor * right[column];
+        }
+    }
+    right[0] / matrix[0][0]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! Trying groups of points until one of them answers.
+
+use super::among::Among;
+use super::axes::{AxisSet, Coordinates};
+use super::corrected;
+use super::floor;
+use super::points::{Group, PointIndex, PointSet, SliceRef};
+use super::predicted::{self, Predicted};
+use super::simplex;
+use super::slice::{Slice, SlicePlace};
+use crate::answer::{Answer, Interpolation, More, Source, WeightedPoint};
+use crate::context::Context;
+use crate::semantics::Between;
+use crate::table::KernelRows;
+use smallvec::{SmallVec, smallvec};
+
+/// Why a group did not answer.
+pub(crate) type Status = &'static str;
+
+pub(crate) const DISABLED: Status = "interpolation_dim_disabled";
+pub(crate) const FEW: Status = "insufficient_filtered_candidates";
+pub(crate) const OUTSIDE: Status = "outside_axis_boundary";
+pub(crate) const UNMATCHED: Status = "regime_key_unmatched";
+const NO_AXIS: Status = "missing_target_axis";
+const STRUCTURE: Status = "grid_structure_rejected";
+const FLAT: Status = "degenerate_point_cloud";
+const OUTSIDE_HULL: Status = "outside_convex_hull";
+const GUARD: Status = "latency_guard_rejected";
+
+/// What a kind adds to the names of methods and rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Naming {
+    Plain,
+    /// Over the square root of lengths.
+    SquareRoot,
+}
+
+/// A value between points.
+#[derive(Debug)]
+pub(crate) struct Value {
+    pub(crate) duration_us: f64,
+    pub(crate) confidence: f64,
+    pub(crate) method: &'static str,
+    pub(crate) rule: &'static str,
+    pub(crate) axes: AxisSet,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) target: SmallVec<[f64; 3]>,
+    /// Places with weights.
+    pub(crate) places: Vec<(SlicePlace, f64)>,
+    pub(crate) candidates: usize,
+    pub(crate) range: Option<[f64; 2]>,
+    pub(crate) among: Option<Among>,
+    /// The confidence of it, where that is known.
+    pub(crate) prediction: Option<Box<Predicted>>,
+}
+
+impl Value {
+    /// At a place of a slice; nothing is known of the value itself.
+    pub(super) fn at(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Value {
+        Value {
+            duration_us: f64::NAN,
+            confidence: 0.0,
+            method: "",
+            rule: "",
+            axes: set,
+            names: &[],
+            target: SmallVec::from_slice(wanted),
+            places: Vec::new(),
+            candidates: slice.count,
+            range: None,
+            among: None,
+            prediction: None,
+        }
+    }
+
+    /// The answer of a table.
+    pub(crate) fn answer(self, table: &KernelRows) -> Answer {
+        let rows = self.places.iter().flat_map(|(place, _)| &place.rows).map(|row| table.row(*row).reference());
+        Answer {
+            duration_us: self.duration_us,
+            confidence: self.confidence,
+            source: Source::Interpolated,
+            kernels: smallvec![table.kernel_type.clone()],
+            rule: Some(self.rule),
+            rows: rows.collect(),
+            share: 1.0,
+            more: Some(Box::new(More {
+                prediction: self.prediction.map(|predicted| predicted.of_table(table)),
+                interpolation: Some(Interpolation {
+                    method: self.method,
+                    axes: self.axes.iter().map(|axis| self.names[*axis as usize]).collect(),
+                    target: self.target,
+                    points: self
+                        .places
+                        .into_iter()
+                        .map(|(place, weight)| WeightedPoint {
+                            coordinates: place.at,
+                            duration_us: place.duration_us,
+                            weight,
+                        })
+                        .collect(),
+                    candidate_count: self.candidates,
+                    range_us: self.range,
+                    among: self.among,
+                }),
+                ..More::default()
+            })),
+        }
+    }
+}
+
+/// Tries the preferred points of a group, then the others; the status of the last attempt.
+pub(crate) fn of_group(
+    context: &Context<'_>,
+    index: &PointIndex,
+    group: &Group,
+    target: &Coordinates,
+    limit: Option<i64>,
+) -> Result<Value, Option<Status>> {
+    let mut status = None;
+    for points in [&group.preferred, &group.alternate] {
+        if points.points.is_empty() {
+            continue;
+        }
+        match of_points(context, index, points, target, limit, Naming::Plain) {
+            Ok(value) => return Ok(value),
+            Err(found) => status = Some(found),
+        }
+    }
+    Err(status)
+}
+
+/// The answer of the first group that has one, else why the last one has none.
+pub(crate) fn of_groups<'g>(
+    context: &Context<'_>,
+    table: &KernelRows,
+    index: &PointIndex,
+    groups: impl IntoIterator<Item = &'g Group>,
+    target: &Coordinates,
+) -> Result<Answer, Status> {
+    let mut status = UNMATCHED;
+    for group in groups {
+        match of_group(context, index, group, target, table.policy.max_dimensions) {
+            Ok(value) => return Ok(value.answer(table)),
+            Err(found) => status = found.unwrap_or(status),
+        }
+    }
+    Err(status)
+}
+
+/// Tries the sets of axes on some points.
+pub(crate) fn of_points(
+    context: &Context<'_>,
+    index: &PointIndex,
+    points: &PointSet,
+    target: &Coordinates,
+    limit: Option<i64>,
+    naming: Naming,
+) -> Result<Value, Status> {
+    if context.rules.predicts() {
+        let value = predicted::value(context, index, points, target)?;
+        context.note(|| value.prediction.as_ref().map(|predicted| predicted.note()).unwrap_or_default());
+        return Ok(value);
+    }
+    let axes = points.axes;
+    let slice = |set: usize| points.near(set, target);
+    if context.rules.between == Between::NarrowestBracket {
+        let value = narrowest(context, points, target, limit, slice)?;
+        return Ok(floor::raise(context, points, target, value));
+    }
+    let mut status: Option<Status> = None;
+    let mut note = |found: Status, set: AxisSet| {
+        context.note(|| format!("axes {}: {found}", names(axes.names, set).join(",")));
+        if found != NO_AXIS {
+            status.get_or_insert(found);
+        }
+    };
+    for (at, &set) in axes.sets.iter().enumerate() {
+        if limit.is_some_and(|limit| set.len() as i64 > limit) {
+            note(DISABLED, set);
+            continue;
+        }
+        if set.iter().any(|axis| target[*axis as usize].is_nan()) {
+            note(NO_AXIS, set);
+            continue;
+        }
+        let mut first = [0.0; 3];
+        first.iter_mut().zip(set).for_each(|(wanted, axis)| *wanted = target[usize::from(*axis)]);
+        let wanted = &first[..set.len()];
+        let found = match slice(at) {
+            None => Err(FEW),
+            Some(slice) => value(&slice, set, wanted, naming),
+        };
+        match found {
+            Ok(value) => {
+                let among = index.name.map(|name| Among::new(name, points, at, target));
+                return Ok(Value { names: axes.names, among, ..value });
+            }
+            Err(found) => note(found, set),
+        }
+    }
+    Err(status.unwrap_or(NO_AXIS))
+}
+
+/// The set of axes whose line or box around the target is narrowest; where there is none, the narrowest triangle, which costs more to find.
+fn narrowest<'p>(
+    context: &Context<'_>,
+    points: &'p PointSet,
+    target: &Coordinates,
+    limit: Option<i64>,
+    slice: impl Fn(usize) -> Option<SliceRef<'p>>,
+) -> Result<Value, Status> {
+    let axes = points.axes;
+    let mut statuses: SmallVec<[Option<Status>; 16]> = smallvec![None; axes.sets.len()];
+    let mut best: Option<(f64, Value)> = None;
+    for in_triangles in [false, true] {
+        for (at, &set) in axes.sets.iter().enumerate() {
+            if statuses[at].is_some() {
+                continue;
+            }
+            let mut first = [0.0; 3];
+            first.iter_mut().zip(set).for_each(|(wanted, axis)| *wanted = target[usize::from(*axis)]);
+            let wanted = &first[..set.len()];
+            let tried = match slice(at) {
+                _ if limit.is_some_and(|limit| set.len() as i64 > limit) => Err(DISABLED),
+                _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
+                None => Err(FEW),
+                Some(slice) => match (corrected::least_width(&slice, wanted), &best) {
+                    (Some(width), Some((narrowest, _))) if width >= *narrowest => continue,
+                    _ if in_triangles => corrected::in_triangle(&slice, set, wanted).map(Some),
+                    _ => corrected::boxed(&slice, set, wanted),
+                },
+            };
+            match tried {
+                Ok(None) => {}
+                Ok(Some((width, value))) if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) => {
+                    best = Some((width, Value { names: axes.names, ..value }));
+                }
+                Ok(Some(_)) => {}
+                Err(status) => {
+                    context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
+                    statuses[at] = Some(status);
+                }
+            }
+        }
+        if best.is_some() {
+            break;
+        }
+    }
+    let status = statuses.into_iter().flatten().find(|status| *status != NO_AXIS);
+    best.map(|(_, value)| value).ok_or(status.unwrap_or(NO_AXIS))
+}
+
+fn names(names: &'static [&'static str], set: AxisSet) -> Vec<&'static str> {
+    set.iter().map(|axis| names[*axis as usize]).collect()
+}
+
+/// Along one axis on the line between the neighbours; over several inside the triangulation of all places.
+fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<Value, Status> {
+    let places = &slice.places;
+    if slice.count < 2 {
+        return Err(FEW);
+    }
+    let is_square_root = naming == Naming::SquareRoot;
+    let value = |duration_us, confidence, method, rule, places, range| Value {
+        duration_us,
+        confidence,
+        method,
+        rule,
+        places,
+        range,
+        ..Value::at(slice, set, wanted)
+    };
+    let found = match wanted {
+        [wanted] => {
+            let above = places.partition_point(|place| place.at[0] < *wanted);
+            let high = places.get(above).ok_or(OUTSIDE)?;
+            let (duration_us, used) = if high.at[0] == *wanted {
+                (high.duration_us, vec![(high.clone(), 1.0)])
+            } else {
+                let low = above.checked_sub(1).and_then(|below| places.get(below)).ok_or(OUTSIDE)?;
+                let share = (wanted - low.at[0]) / (high.at[0] - low.at[0]);
+                let duration_us = low.duration_us + share * (high.duration_us - low.duration_us);
+                (duration_us, vec![(low.clone(), 1.0 - share), (high.clone(), share)])
+            };
+            let method = if is_square_root { "linear_1d_sqrt" } else { "linear_1d" };
+            let rule = if is_square_root { "interpolated_1d_linear_sqrt" } else { "interpolated_1d_linear" };
+            value(duration_us, 0.70, method, rule, used, None)
+        }
+        several => {
+            if several.iter().enumerate().any(|(axis, wanted)| slice.bracket(axis, *wanted).is_none()) {
+                return Err(OUTSIDE);
+            }
+            if places.len() < several.len() + 1 || !(0..several.len()).all(|axis| slice.varies(axis)) {
+                return Err(STRUCTURE);
+            }
+            if slice.is_flat() {
+                return Err(FLAT);
+            }
+            let inside = simplex::in_slice(slice, several).ok_or(OUTSIDE_HULL)?;
+            let used = inside.weights.iter().map(|(place, weight)| (places[*place].clone(), *weight)).collect();
+            let method = if is_square_root { "griddata_linear_sqrt" } else { "griddata_linear" };
+            let (confidence, rule) = match (several.len(), is_square_root) {
+                (2, false) => (0.65, "interpolated_2d_griddata_linear"),
+                (2, true) => (0.65, "interpolated_2d_griddata_linear_sqrt"),
+                (_, false) => (0.60, "interpolated_3d_griddata_linear"),
+                (_, true) => (0.60, "interpolated_3d_griddata_linear_sqrt"),
+            };
+            value(inside.value, confidence, method, rule, used, inside.range)
+        }
+    };
+    if found.duration_us.is_finite() && found.duration_us > 0.0 { Ok(found) } else { Err(GUARD) }
+}

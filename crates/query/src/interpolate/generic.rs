@@ -1,0 +1,272 @@
+//! Kernels without a form of their own: over the first dimension, or over the elements of the result.
+
+use super::attempt::{Status, UNMATCHED, of_group};
+use super::axes::{ABSENT, Axes, Coordinates, Key};
+use super::elementwise::{MATRIX, matrix};
+use super::generic_sizes::{Plans, SIZES};
+use super::matmul::projected_operands;
+use super::points::{Extra, Group, IndexName, Placed, PointIndex};
+use crate::answer::{Answer, LookupError};
+use crate::context::Context;
+use crate::interval::of_other_type;
+use crate::lookup::inputs;
+use crate::operands::Operand;
+use crate::query::elements;
+use crate::semantics::{ReaderKind, Rules};
+use crate::table::{KernelRow, KernelRows};
+use perfdb_store::op_mapping::Entry;
+use smallvec::SmallVec;
+use std::iter;
+use std::ops::Deref;
+use std::sync::Arc;
+
+static FIRST_DIMENSION: Axes = Axes { names: &["axis_0"], sets: &[&[0]], padded: None };
+static OUTPUT: Axes = Axes { names: &["output_numel"], sets: &[&[0]], padded: None };
+
+/// A kernel by its inputs, or by its result.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, LookupError> {
+    let operands = projected_operands(context, entry)?;
+    let count = inputs::input_count(entry);
+    let names = context.names(entry);
+    let output = match context.query.results.tensors().as_deref() {
+        Some([one]) => Some(one.shape.as_slice()),
+        _ => None,
+    };
+    of_tables(context, &names, &operands, count, output)?.map_err(LookupError::new)
+}
+
+/// The first table that answers; else the reason of the last one, or of the last name where the rules say so.
+pub(super) fn of_tables(
+    context: &Context<'_>,
+    names: &[&str],
+    operands: &[Operand<'_>],
+    count: Option<usize>,
+    output: Option<&[i64]>,
+) -> Result<Result<Answer, Status>, LookupError> {
+    let primary = names.first().map_or(Ok(None), |name| context.table(name))?;
+    let primary_over_output = match (primary, names.first()) {
+        (Some(table), _) => table.policy.over_output,
+        (None, Some(name)) => crate::table::policy::KernelPolicy::of(&context.state.mapping, name).over_output,
+        (None, None) => false,
+    };
+    let mut status: Status = "compute_csv_not_found";
+    for name in names {
+        let Some(table) = context.table(name)? else {
+            if !context.rules.reason_per_table {
+                status = "compute_csv_not_found";
+            }
+            continue;
+        };
+        let over_output = primary_over_output || table.policy.over_output;
+        let output = output.filter(|_| over_output);
+        for plans in ways(context.rules, table, count, over_output) {
+            let plans = plans.as_deref();
+            let Some((key, at)) = target(context.rules, table, plans, operands, count, output, over_output) else {
+                if status != UNMATCHED {
+                    status = "compute_target_unavailable";
+                }
+                continue;
+            };
+            let index = index_of(context.rules, table, plans, count, over_output);
+            status = UNMATCHED;
+            let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
+            let has_other_types =
+                |group: &Group| group.extra.is_of_other_types(operands.iter().map(|operand| operand.dtype));
+            groups.sort_by_key(|group| has_other_types(group));
+            for group in groups {
+                context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
+                match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+                    Ok(value) if has_other_types(group) => return Ok(Ok(of_other_type(value.answer(table)))),
+                    Ok(value) => return Ok(Ok(value.answer(table))),
+                    Err(found) => status = found.unwrap_or(status),
+                }
+            }
+        }
+    }
+    Ok(Err(status))
+}
+
+/// The rows of a table as points, as they are learnt from or first interpolated.
+pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Arc<PointIndex> {
+    let plans = ways(rules, table, count, over_output).next().flatten();
+    index_of(rules, table, plans.as_deref(), count, over_output)
+}
+
+/// The rows of a table as points over all sizes of some plans, else over one dimension.
+fn index_of(
+    rules: &Rules,
+    table: &KernelRows,
+    plans: Option<&Plans>,
+    count: Option<usize>,
+    over_output: bool,
+) -> Arc<PointIndex> {
+    let (kind, axes) = match (rules.predicts(), over_output) {
+        _ if plans.is_some() => ("sizes", &SIZES),
+        (true, true) => ("output_matrix", &MATRIX),
+        (true, false) => ("first_matrix", &MATRIX),
+        (false, true) => ("output", &OUTPUT),
+        (false, false) => ("first", &FIRST_DIMENSION),
+    };
+    let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || {
+        PointIndex::new(table, axes, false, name.is_corrected, |row| match plans {
+            Some(plans) => {
+                let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name));
+                let shapes = row.matrices().iter().take(count.unwrap_or(usize::MAX));
+                let (key, at) = plans.place(count, types, shapes)?;
+                Some(Placed {
+                    key,
+                    at,
+                    extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() },
+                })
+            }
+            None => place(rules, table, row, count, over_output),
+        })
+    })
+}
+
+/// How a table is interpolated: over all sizes that vary, where those are more than rows and columns. Where nothing is predicted the first
+/// dimension alone comes before that, and the simulator's readers know no other way.
+fn ways(
+    rules: &Rules,
+    table: &KernelRows,
+    count: Option<usize>,
+    over_output: bool,
+) -> impl Iterator<Item = Option<Arc<Plans>>> {
+    let is_asked = rules.reader == ReaderKind::Own && !over_output;
+    // Learnt from the whole table, so only where they are needed.
+    let plans = move || is_asked.then(|| table.sizes.of(rules, table, count)).filter(|plans| plans.is_generic);
+    let first = if rules.predicts() { plans() } else { None };
+    let later = (!rules.predicts()).then(|| iter::once_with(plans)).into_iter().flatten();
+    iter::once(first).chain(later.flatten().map(Some))
+}
+
+fn target(
+    rules: &Rules,
+    table: &KernelRows,
+    plans: Option<&Plans>,
+    operands: &[Operand<'_>],
+    count: Option<usize>,
+    output: Option<&[i64]>,
+    over_output: bool,
+) -> Option<(Key, Coordinates)> {
+    let tolerance = table.tolerance(rules);
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(operands.len()) as i64);
+    operands.first()?;
+    if let Some(plans) = plans {
+        let types: Option<SmallVec<[&str; 4]>> =
+            operands.iter().map(|operand| Some(tolerance.type_class(operand.dtype?))).collect();
+        return plans.place(count, types?.into_iter(), operands.iter().map(|operand| &*operand.shape));
+    }
+    for operand in operands {
+        key.text(tolerance.type_class(operand.dtype?));
+    }
+    if over_output {
+        let at = push_output(&mut key, rules, output?)?;
+        return Some((key, at));
+    }
+    let at = push_inputs(&mut key, rules, operands.iter().map(|operand| &*operand.shape))?;
+    Some((key, at))
+}
+
+fn place(
+    rules: &Rules,
+    table: &KernelRows,
+    row: KernelRow<'_>,
+    count: Option<usize>,
+    over_output: bool,
+) -> Option<Placed> {
+    let strip = rules.stripping();
+    let tolerance = table.tolerance(rules);
+    let limit = count.unwrap_or(usize::MAX);
+    let shape_count = row.matrices().len().min(limit);
+    let types = &row.input_types()[..row.input_types().len().min(limit)];
+    if shape_count == 0 || types.len() < shape_count || row.input_formats().len().min(limit) < shape_count {
+        return None;
+    }
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(shape_count) as i64);
+    for name in types {
+        key.text(tolerance.type_class(name));
+    }
+    row.matrices().get(0).filter(|shape| !strip(shape).is_empty())?;
+    let at = if over_output {
+        push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?
+    } else {
+        push_inputs(&mut key, rules, row.matrices().iter().take(limit))?
+    };
+    Some(Placed { key, at, extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() } })
+}
+
+/// Rows of types that a call takes for each other are groups of their own, where types are exact.
+pub(super) fn types_apart(
+    rules: &Rules,
+    table: &KernelRows,
+    row: KernelRow<'_>,
+    count: Option<usize>,
+) -> SmallVec<[Box<str>; 3]> {
+    if rules.exact_types && table.tolerance(rules).relaxed_types {
+        row.input_types().iter().take(count.unwrap_or(usize::MAX)).cloned().collect()
+    } else {
+        SmallVec::new()
+    }
+}
+
+/// The first dimension of the first input; everything else must agree. For predictions, its last dimension as well, and dimensions of other
+/// inputs that are one of the two go along with it.
+fn push_inputs(
+    key: &mut Key,
+    rules: &Rules,
+    mut shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
+) -> Option<Coordinates> {
+    let strip = rules.stripping();
+    let first = shapes.next()?;
+    let [rows, rest @ ..] = strip(&first) else { return None };
+    let Some((columns, inner)) = rest.split_last().filter(|_| rules.predicts()) else {
+        key.shape(rest);
+        shapes.for_each(|shape| match strip(&shape) {
+            // Inputs that have a row for each of the first one's go along with it.
+            [own, inner @ ..] if rules.bracket_before_padding && own == rows => {
+                key.text("rows").shape(inner);
+            }
+            shape => {
+                key.shape(shape);
+            }
+        });
+        return Some([*rows as f64, ABSENT, ABSENT, ABSENT, ABSENT]);
+    };
+    key.shape(inner);
+    for shape in shapes {
+        let shape = strip(&shape);
+        key.integer(shape.len() as i64);
+        for (at, size) in shape.iter().enumerate() {
+            // A last dimension is more likely one of columns, where rows and columns are as many.
+            let is_last = at + 1 == shape.len();
+            let names = if is_last {
+                [(*columns, "columns"), (*rows, "rows")]
+            } else {
+                [(*rows, "rows"), (*columns, "columns")]
+            };
+            match names.iter().find(|(own, _)| own == size) {
+                Some((_, name)) => key.text(name),
+                None => key.integer(*size),
+            };
+        }
+    }
+    Some([*rows as f64, *columns as f64, ABSENT, ABSENT, ABSENT])
+}
+
+/// The elements of the result; all dimensions but the first must agree. For predictions its rows and columns, of results of as many dimensions.
+fn push_output(key: &mut Key, rules: &Rules, output: &[i64]) -> Option<Coordinates> {
+    let output = match output {
+        [1, rest @ ..] if rest.len() >= 2 => rest,
+        output => output,
+    };
+    if rules.predicts() {
+        key.integer(output.len() as i64);
+        return Some(matrix(output));
+    }
+    key.shape(output.get(1..)?);
+    Some([elements(output) as f64, ABSENT, ABSENT, ABSENT, ABSENT])
+}

@@ -1,0 +1,349 @@
+//! Rows as points: coordinates on named axes, in groups that agree in everything else.
+
+use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, RowPoint};
+use super::kind::Setting;
+use super::slice::Slice;
+use super::tables::Tables;
+use crate::dtype::one_spelling;
+use crate::shapes::is_equal_or_rounded;
+use crate::table::columns::Column;
+use crate::table::{KernelRow, KernelRows};
+use perfdb_model::predict::{Operands, Precision};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// A row as its kind sees it.
+pub(crate) struct Placed {
+    pub(crate) key: Key,
+    pub(crate) at: Coordinates,
+    /// What only the group has: formats, optional fields.
+    pub(crate) extra: Extra,
+}
+
+/// What a group has beyond the key by which it is found.
+#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Extra {
+    /// Whether all formats are `ND`.
+    pub(crate) is_plain: bool,
+    /// Formats or optional fields.
+    pub(crate) texts: SmallVec<[Box<str>; 3]>,
+    /// Data types, where rows of types that a question takes for each other are learnt from apart.
+    pub(crate) types: SmallVec<[Box<str>; 3]>,
+    /// Of attention by shapes; 0 elsewhere.
+    pub(crate) head_size: i64,
+    /// Of attention by shapes where key heads must agree; 0 elsewhere.
+    pub(crate) kv_heads: i64,
+    /// Of experts by shapes, where the table has it.
+    pub(crate) expert_parallel: Option<i64>,
+}
+
+impl Extra {
+    /// Whether a group is of other types than a call, where groups differ by them.
+    pub(crate) fn is_of_other_types<'s>(&self, types: impl Iterator<Item = Option<&'s str>>) -> bool {
+        self.types.iter().zip(types).any(|(own, wanted)| wanted.map(one_spelling) != Some(one_spelling(own)))
+    }
+}
+
+/// Points that agree in everything but their coordinates.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) extra: Extra,
+    /// Of the preferred column, and of others.
+    pub(crate) preferred: PointSet,
+    pub(crate) alternate: PointSet,
+}
+
+impl Group {
+    pub(crate) fn len(&self) -> usize {
+        self.preferred.points.len() + self.alternate.points.len()
+    }
+}
+
+/// The groups of one kind of one table.
+#[derive(Debug)]
+pub(crate) struct PointIndex {
+    pub(crate) axes: &'static Axes,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) tables: Tables,
+    /// As the table knows it.
+    pub(crate) name: Option<IndexName>,
+    by_key: FxHashMap<Key, SmallVec<[u32; 2]>>,
+}
+
+impl PointIndex {
+    /// The groups of all rows that the kind takes, in the order of their first rows.
+    pub(crate) fn new(
+        table: &KernelRows,
+        axes: &'static Axes,
+        is_mixed: bool,
+        has_envelopes: bool,
+        place: impl Fn(KernelRow<'_>) -> Option<Placed>,
+    ) -> PointIndex {
+        let mut index = PointIndex {
+            axes,
+            groups: Vec::new(),
+            tables: Tables::default(),
+            name: None,
+            by_key: FxHashMap::default(),
+        };
+        for row in table.rows() {
+            let Some(Placed { key, at, extra }) = place(row) else { continue };
+            let groups = index.by_key.entry(key).or_default();
+            let known = groups.iter().copied().find(|group| index.groups[*group as usize].extra == extra);
+            let group = known.unwrap_or_else(|| {
+                let at = index.groups.len() as u32;
+                let setting = Setting::of(row).of_heads(extra.head_size, extra.kv_heads, table.window());
+                let new = |number| PointSet { setting, number, ..PointSet::new(axes) };
+                index.groups.push(Group { extra, preferred: new(2 * at), alternate: new(2 * at + 1) });
+                groups.push(at);
+                at
+            });
+            let (mut duration_us, is_preferred) = row.point_duration();
+            if has_envelopes && row.is_measured() {
+                duration_us = row.search_duration_us();
+            }
+            let group = &mut index.groups[group as usize];
+            let points = if is_preferred || is_mixed { &mut group.preferred } else { &mut group.alternate };
+            let spread = row.spread().map_or(f32::NAN, |spread| spread as f32);
+            points.points.push(RowPoint { at, duration_us, row: row.number(), spread });
+        }
+        index
+    }
+
+    /// A set of points by its number.
+    pub(crate) fn set(&self, number: u32) -> Option<&PointSet> {
+        let group = self.groups.get(number as usize / 2)?;
+        Some(if number.is_multiple_of(2) { &group.preferred } else { &group.alternate })
+    }
+
+    /// All sets of points, by what their groups agree in: in an order that is not that of the rows.
+    pub(crate) fn sets_in_order(&self) -> Vec<&PointSet> {
+        let of_key = |key| self.of(key).map(move |group| (key, group));
+        let mut groups: Vec<(&Key, &Group)> = self.by_key.keys().flat_map(of_key).collect();
+        groups.sort_unstable_by_key(|(key, group)| (*key, &group.extra));
+        groups.into_iter().flat_map(|(_, group)| [&group.preferred, &group.alternate]).collect()
+    }
+
+    /// The groups of a key.
+    pub(crate) fn of(&self, key: &Key) -> impl Iterator<Item = &Group> {
+        let groups = self.by_key.get(key).map_or(&[][..], |groups| groups);
+        groups.iter().map(|group| &self.groups[*group as usize])
+    }
+}
+
+/// Slices by the coordinates on which their points agree.
+type Slices = FxHashMap<[u64; MOST_AXES], Slice>;
+
+/// Slices by set of axes and the coordinates of the target.
+type RoundedSlices = FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>;
+
+/// Numbers of points by the coordinates on which they agree.
+type Numbers = FxHashMap<[u64; MOST_AXES], Vec<u32>>;
+
+impl Setting {
+    pub(crate) fn of(row: KernelRow<'_>) -> Setting {
+        let precision = |types: &[Box<str>], at: usize| -> Precision {
+            types.get(at).and_then(|name| name.parse().ok()).unwrap_or(Precision::Bf16)
+        };
+        let bytes = |types: &[Box<str>], at: usize| precision(types, at).bytes();
+        let types = [0, 1].map(|at| precision(row.input_types(), at));
+        let operands = Operands {
+            activation_bytes: bytes(row.input_types(), 0),
+            weight_bytes: bytes(row.input_types(), 1),
+            output_bytes: bytes(row.output_types(), 0),
+        };
+        let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
+        let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
+        Setting { operands, types, kv_heads, expert_parallel, ..Setting::default() }
+    }
+}
+
+/// Most slices that are kept for rounded coordinates; then all are made again.
+const MOST_ROUNDED_SLICES: usize = 4096;
+
+/// Points among which is interpolated.
+#[derive(Debug)]
+pub(crate) struct PointSet {
+    pub(crate) axes: &'static Axes,
+    /// Its number in the index.
+    pub(crate) number: u32,
+    /// By row.
+    pub(crate) points: Vec<RowPoint>,
+    /// For each set of axes: the places of the points that agree in all others.
+    slices: Box<[OnceLock<Slices>]>,
+    /// The same where on one axis equal or padded is near enough: by set and by the coordinates of the target.
+    rounded_slices: RwLock<RoundedSlices>,
+    /// For each set of axes: points that agree in all others but the padded one.
+    rounded_points: Box<[OnceLock<Numbers>]>,
+    coordinates: [OnceLock<OnAxis>; MOST_AXES],
+    without: OnceLock<Box<PointSet>>,
+    pub(crate) setting: Setting,
+}
+
+/// The coordinates of points on one axis.
+#[derive(Debug)]
+pub(crate) struct OnAxis {
+    /// Whether some have none.
+    pub(crate) has_absent: bool,
+    /// Those that they have, rising.
+    pub(crate) values: Vec<f64>,
+}
+
+impl PointSet {
+    fn new(axes: &'static Axes) -> Self {
+        PointSet {
+            axes,
+            number: 0,
+            points: Vec::new(),
+            slices: axes.sets.iter().map(|_| OnceLock::new()).collect(),
+            rounded_slices: RwLock::default(),
+            rounded_points: axes.sets.iter().map(|_| OnceLock::new()).collect(),
+            coordinates: Default::default(),
+            without: OnceLock::new(),
+            setting: Setting::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(axes: &'static Axes, points: Vec<RowPoint>) -> Self {
+        PointSet { points, ..PointSet::new(axes) }
+    }
+
+    /// The points that have no coordinate on an axis, which is the same one at each call.
+    pub(crate) fn without(&self, axis: usize) -> &PointSet {
+        self.without.get_or_init(|| {
+            let points = self.points.iter().filter(|point| point.at[axis].is_nan()).copied().collect();
+            Box::new(PointSet { points, number: self.number, setting: self.setting, ..PointSet::new(self.axes) })
+        })
+    }
+
+    /// The point of a row.
+    pub(crate) fn point_of(&self, row: u32) -> Option<&RowPoint> {
+        let at = self.points.binary_search_by_key(&row, |point| point.row).ok()?;
+        self.points.get(at)
+    }
+
+    /// The coordinates on an axis.
+    pub(crate) fn on_axis(&self, axis: usize) -> &OnAxis {
+        self.coordinates[axis].get_or_init(|| {
+            let mut values: Vec<f64> = self.points.iter().map(|point| point.at[axis]).collect();
+            let count = values.len();
+            values.retain(|value| !value.is_nan());
+            let has_absent = values.len() < count;
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            OnAxis { has_absent, values }
+        })
+    }
+
+    /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.
+    pub(crate) fn slice(&self, set: usize, target: &Coordinates) -> Option<&Slice> {
+        let axes = self.axes.sets[set];
+        let slices = self.slices[set].get_or_init(|| {
+            let mut points: FxHashMap<[u64; MOST_AXES], Vec<&RowPoint>> = FxHashMap::default();
+            for point in self.having(axes) {
+                points.entry(others(&point.at, axes)).or_default().push(point);
+            }
+            points.into_iter().map(|(key, points)| (key, Slice::of(axes, points.into_iter()))).collect()
+        });
+        slices.get(&others(target, axes))
+    }
+
+    /// The same where on the axis `padded` equal or padded is near enough.
+    pub(crate) fn rounded_slice(&self, set: usize, target: &Coordinates, padded: u8) -> Arc<Slice> {
+        let axes = self.axes.sets[set];
+        let key = (set, others(target, axes));
+        if let Some(known) = self.rounded_slices.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let but_padded = |at: &Coordinates| {
+            let mut key = others(at, axes);
+            key[usize::from(padded)] = 0;
+            key
+        };
+        let points = self.rounded_points[set].get_or_init(|| {
+            let mut points = Numbers::default();
+            for (number, point) in (0u32..).zip(&self.points) {
+                if axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()) {
+                    points.entry(but_padded(&point.at)).or_default().push(number);
+                }
+            }
+            points
+        });
+        let near = points.get(&but_padded(target)).map(Vec::as_slice).unwrap_or_default();
+        let wanted = target[usize::from(padded)] as i64;
+        let points = near.iter().filter_map(|number| self.points.get(*number as usize));
+        let fitting = points.filter(|point| is_equal_or_rounded(point.at[usize::from(padded)] as i64, wanted));
+        let made = Arc::new(Slice::of(axes, fitting));
+        let mut known = self.rounded_slices.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_ROUNDED_SLICES {
+            known.clear();
+        }
+        known.entry(key).or_insert(made).clone()
+    }
+
+    /// The places that agree with a target in all axes but those of a set, on the padded axis nearly; `None` if there are none.
+    pub(crate) fn near(&self, set: usize, target: &Coordinates) -> Option<SliceRef<'_>> {
+        match self.axes.padded {
+            None => self.slice(set, target).map(SliceRef::Kept),
+            Some(padded) => Some(SliceRef::Shared(self.rounded_slice(set, target, padded))),
+        }
+    }
+
+    /// The points that have all axes of a set.
+    fn having(&self, axes: AxisSet) -> impl Iterator<Item = &RowPoint> {
+        self.points.iter().filter(|point| axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()))
+    }
+}
+
+/// A slice of an index.
+pub(crate) enum SliceRef<'p> {
+    Kept(&'p Slice),
+    Shared(Arc<Slice>),
+}
+
+impl std::ops::Deref for SliceRef<'_> {
+    type Target = Slice;
+
+    fn deref(&self) -> &Slice {
+        match self {
+            SliceRef::Kept(slice) => slice,
+            SliceRef::Shared(slice) => slice,
+        }
+    }
+}
+
+/// The coordinates on all axes but some, as bits. Sizes are whole numbers, whose last bits are zeros: swapped, the hash tells them apart.
+fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
+    let mut bits = at.map(|coordinate| coordinate.to_bits().swap_bytes());
+    axes.iter().for_each(|axis| bits[usize::from(*axis)] = 0);
+    bits
+}
+
+/// Which points of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct IndexName {
+    pub(crate) kind: &'static str,
+    pub(crate) count: Option<usize>,
+    pub(crate) is_corrected: bool,
+}
+
+/// The points of a table by kind, each made when it is first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct PointIndexes(RwLock<FxHashMap<IndexName, Arc<PointIndex>>>);
+
+impl PointIndexes {
+    /// Those that have been asked for before.
+    pub(crate) fn known(&self, name: IndexName) -> Option<Arc<PointIndex>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&name).cloned()
+    }
+
+    pub(crate) fn get_or_make(&self, name: IndexName, make: impl FnOnce() -> PointIndex) -> Arc<PointIndex> {
+        if let Some(known) = self.known(name) {
+            return known;
+        }
+        let made = Arc::new(PointIndex { name: Some(name), ..make() });
+        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(made).clone()
+    }
+}

@@ -1,0 +1,369 @@
+//! Places of points that agree in all axes but some, and what finds the near ones.
+
+use super::axes::{AxisSet, RowPoint};
+use super::near::Tree;
+use super::simplex::{self, Planes};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::OnceLock;
+
+/// Coordinates on the axes of a set.
+pub(crate) type At = SmallVec<[f64; 3]>;
+
+/// Places of points that agree in all axes but some.
+#[derive(Debug, Default)]
+pub(crate) struct Slice {
+    /// How many points there are.
+    pub(crate) count: usize,
+    /// In the order of the first point of each; along a single axis by their coordinate.
+    pub(crate) places: Vec<SlicePlace>,
+    /// Of several axes.
+    several: Option<Several>,
+}
+
+/// A place, and the median of the durations there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SlicePlace {
+    pub(crate) at: At,
+    pub(crate) duration_us: f64,
+    pub(crate) rows: SmallVec<[u32; 1]>,
+}
+
+/// What finds places on several axes.
+#[derive(Debug, Default)]
+struct Several {
+    by_bits: FxHashMap<SmallVec<[u64; 3]>, u32>,
+    /// The coordinates on each axis, rising.
+    values: SmallVec<[Vec<f64>; 3]>,
+    /// The places along the first axis.
+    along_first: Vec<u32>,
+    is_flat: OnceLock<bool>,
+    is_flat_scaled: OnceLock<bool>,
+    /// On logarithmic axes, by place; made when it is first needed.
+    scaled: OnceLock<Box<[[f64; 3]]>>,
+    tree: OnceLock<Tree>,
+    pub(crate) planes: Planes,
+}
+
+impl Slice {
+    /// The places of some points.
+    pub(crate) fn of<'p>(axes: AxisSet, points: impl Iterator<Item = &'p RowPoint>) -> Slice {
+        let mut slice = Slice::default();
+        let mut by_bits: FxHashMap<SmallVec<[u64; 3]>, u32> = FxHashMap::default();
+        let mut durations: Vec<SmallVec<[f64; 2]>> = Vec::new();
+        for point in points {
+            slice.count += 1;
+            let at: At = axes.iter().map(|axis| point.at[usize::from(*axis)]).collect();
+            let place = *by_bits.entry(bits(&at)).or_insert_with(|| {
+                slice.places.push(SlicePlace { at, duration_us: 0.0, rows: SmallVec::new() });
+                durations.push(SmallVec::new());
+                durations.len() as u32 - 1
+            }) as usize;
+            slice.places[place].rows.push(point.row);
+            durations[place].push(point.duration_us);
+        }
+        for (place, durations) in slice.places.iter_mut().zip(&mut durations) {
+            place.duration_us = median(durations);
+        }
+        if axes.len() == 1 {
+            slice.places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
+        } else {
+            slice.several = Some(Several::of(axes.len(), by_bits, &slice.places));
+        }
+        slice
+    }
+
+    /// The place at some coordinates.
+    pub(crate) fn place(&self, at: &[f64]) -> Option<&SlicePlace> {
+        match &self.several {
+            Some(several) => self.places.get(*several.by_bits.get(&bits(at))? as usize),
+            None => {
+                let wanted = *at.first()?;
+                let above = self.places.partition_point(|place| place.at[0] < wanted);
+                self.places.get(above).filter(|place| place.at[0] == wanted)
+            }
+        }
+    }
+
+    /// The nearest coordinates on both sides on an axis, which may be the same; `None` if one is missing.
+    pub(crate) fn bracket(&self, axis: usize, wanted: f64) -> Option<[f64; 2]> {
+        let around = |count: usize, value: &dyn Fn(usize) -> f64, above: usize| {
+            let high = (above < count).then(|| value(above))?;
+            if high == wanted { Some([high, high]) } else { Some([value(above.checked_sub(1)?), high]) }
+        };
+        match &self.several {
+            Some(several) => {
+                let values = several.values.get(axis)?;
+                let above = values.partition_point(|value| *value < wanted);
+                around(values.len(), &|at| values[at], above)
+            }
+            None => {
+                let above = self.places.partition_point(|place| place.at[0] < wanted);
+                around(self.places.len(), &|at| self.places[at].at[0], above)
+            }
+        }
+    }
+
+    /// How many coordinates the places have on an axis.
+    pub(crate) fn coordinates(&self, axis: usize) -> usize {
+        match &self.several {
+            Some(several) => several.values.get(axis).map_or(0, Vec::len),
+            None => self.places.len(),
+        }
+    }
+
+    /// Whether the places have at least two coordinates on an axis.
+    pub(crate) fn varies(&self, axis: usize) -> bool {
+        match &self.several {
+            Some(several) => several.values.get(axis).is_some_and(|values| values.len() > 1),
+            None => self.places.len() > 1,
+        }
+    }
+
+    /// Whether the places of several axes lie on a line or a plane.
+    pub(crate) fn is_flat(&self) -> bool {
+        let Some(several) = &self.several else { return false };
+        *several.is_flat.get_or_init(|| {
+            let coordinates: Vec<&[f64]> = self.places.iter().map(|place| place.at.as_slice()).collect();
+            simplex::is_flat(&coordinates, several.values.len())
+        })
+    }
+
+    /// The coordinates of all places on scaled axes, and planes that have all of them on one side; `None` of a single axis. The scale is
+    /// the same one at each call.
+    pub(crate) fn scaled(&self, scaled: fn(f64) -> f64) -> Option<(&[[f64; 3]], &Planes)> {
+        let several = self.several.as_ref()?;
+        let of_place = |place: &SlicePlace| {
+            let mut at = [0.0; 3];
+            at.iter_mut().zip(&place.at).for_each(|(at, own)| *at = scaled(*own));
+            at
+        };
+        let all = several.scaled.get_or_init(|| self.places.iter().map(of_place).collect());
+        Some((all, &several.planes))
+    }
+
+    /// Whether the places on scaled axes lie on a line or a plane.
+    pub(crate) fn is_flat_scaled(&self, all: &[[f64; 3]], axes: usize) -> bool {
+        let Some(several) = &self.several else { return false };
+        *several.is_flat_scaled.get_or_init(|| {
+            let coordinates: Vec<&[f64]> = all.iter().map(|at| &at[..axes]).collect();
+            coordinates.len() <= axes || simplex::is_flat(&coordinates, axes)
+        })
+    }
+
+    /// What finds the near ones of places on scaled axes; `None` of a single axis.
+    pub(crate) fn tree_scaled(&self, all: &[[f64; 3]]) -> Option<&Tree> {
+        Some(self.several.as_ref()?.tree.get_or_init(|| Tree::new(all)))
+    }
+
+    /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not
+    /// the order of rows.
+    pub(crate) fn nearest(&self, target: &[f64], scaled: fn(f64) -> f64, count: usize) -> Vec<(At, u32)> {
+        let Some(several) = &self.several else { return Vec::new() };
+        let (along, places) = (&several.along_first, &self.places);
+        let first = |at: usize| scaled(places[along[at] as usize].at[0]) - target[0];
+        let (mut below, mut above) = {
+            let middle = along.partition_point(|place| scaled(places[*place as usize].at[0]) < target[0]);
+            (middle, middle)
+        };
+        let mut near: Vec<(f64, At, u32)> = Vec::with_capacity(count.min(places.len()) + 1);
+        loop {
+            let down = below.checked_sub(1).map(|at| -first(at));
+            let up = (above < along.len()).then(|| first(above));
+            let (gap, at) = match (down, up) {
+                (Some(down), Some(up)) if down < up => (down, below - 1),
+                (_, Some(up)) => (up, above),
+                (Some(down), None) => (down, below - 1),
+                (None, None) => break,
+            };
+            let worst = near.last().filter(|_| near.len() >= count).map(|(worst, ..)| *worst);
+            if worst.is_some_and(|worst| gap * gap > worst) {
+                break;
+            }
+            if at < below {
+                below = at
+            } else {
+                above = at + 1
+            }
+            let number = along[at];
+            let own: At = places[number as usize].at.iter().map(|x| scaled(*x)).collect();
+            let distance = own.iter().zip(target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            if worst.is_some_and(|worst| distance > worst) {
+                continue;
+            }
+            let order = |other: &(f64, At, u32)| {
+                let by_place = || other.1.iter().zip(&own).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+                other.0.total_cmp(&distance).then_with(|| by_place().unwrap_or(std::cmp::Ordering::Equal))
+            };
+            let place = near.partition_point(|other| order(other).is_lt());
+            near.insert(place, (distance, own, number));
+            near.truncate(count);
+        }
+        near.into_iter().map(|(_, at, number)| (at, number)).collect()
+    }
+
+    /// The places whose first coordinate lies in a range.
+    pub(crate) fn between_first(&self, lowest: f64, highest: f64) -> impl Iterator<Item = u32> {
+        let along = self.several.as_ref().map(|several| several.along_first.as_slice()).unwrap_or_default();
+        let begin = along.partition_point(|place| self.places[*place as usize].at[0] < lowest);
+        let end = along.partition_point(|place| self.places[*place as usize].at[0] <= highest);
+        along.get(begin..end).unwrap_or_default().iter().copied()
+    }
+}
+
+impl Several {
+    fn of(axes: usize, by_bits: FxHashMap<SmallVec<[u64; 3]>, u32>, places: &[SlicePlace]) -> Self {
+        let values = (0..axes).map(|axis| {
+            let mut values: Vec<f64> = places.iter().map(|place| place.at[axis]).collect();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values
+        });
+        let mut along_first: Vec<u32> = (0..places.len() as u32).collect();
+        along_first.sort_by(|a, b| places[*a as usize].at[0].total_cmp(&places[*b as usize].at[0]));
+        Several { by_bits, values: values.collect(), along_first, ..Several::default() }
+    }
+}
+
+fn bits(at: &[f64]) -> SmallVec<[u64; 3]> {
+    at.iter().map(|coordinate| coordinate.to_bits()).collect()
+}
+
+/// The middle of some numbers; of an even number the mean of the middle two.
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() % 2 {
+        1 => numbers[middle],
+        _ => (numbers[middle - 1] + numbers[middle]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpolate::axes::{ABSENT, Axes, Coordinates};
+    use crate::interpolate::points::PointSet;
+    use crate::shapes::is_equal_or_rounded;
+    use proptest::prelude::*;
+
+    static EXACT: Axes =
+        Axes { names: &["a", "b", "c"], sets: &[&[0], &[2], &[0, 1], &[1, 2], &[0, 1, 2]], padded: None };
+    static PADDED: Axes = Axes { names: &["a", "b", "c"], sets: &[&[1], &[2], &[1, 2]], padded: Some(0) };
+
+    /// The points that agree with the target in all axes but those of the set, by looking at all of them.
+    fn scanned(points: &[RowPoint], axes: &Axes, set: AxisSet, target: &Coordinates) -> Slice {
+        let fits = |point: &&RowPoint| {
+            (0u8..).zip(point.at.iter().zip(target)).all(|(axis, (own, wanted))| {
+                if set.contains(&axis) {
+                    !own.is_nan()
+                } else if own.is_nan() || wanted.is_nan() {
+                    own.is_nan() && wanted.is_nan()
+                } else if axes.padded == Some(axis) {
+                    is_equal_or_rounded(*own as i64, *wanted as i64)
+                } else {
+                    own == wanted
+                }
+            })
+        };
+        Slice::of(set, points.iter().filter(fits))
+    }
+
+    fn coordinates() -> impl Strategy<Value = Coordinates> {
+        let size = || prop::sample::select(&[1.0, 2.0, 16.0, 17.0, 32.0, 60.0, 64.0][..]);
+        let last = prop_oneof![4 => size().boxed(), 1 => Just(ABSENT).boxed()];
+        (size(), size(), last).prop_map(|(a, b, c)| [a, b, c, ABSENT, ABSENT])
+    }
+
+    fn set_of(axes: &'static Axes, at: &[Coordinates]) -> PointSet {
+        let point = |(row, at): (u32, &Coordinates)| RowPoint {
+            at: *at,
+            duration_us: f64::from(row % 7 + 1),
+            row,
+            spread: f32::NAN,
+        };
+        PointSet::of(axes, (0u32..).zip(at).map(point).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn slices_hold_what_a_scan_of_all_points_finds(
+            at in prop::collection::vec(coordinates(), 1..60),
+            targets in prop::collection::vec(coordinates(), 1..8),
+        ) {
+            for axes in [&EXACT, &PADDED] {
+                let points = set_of(axes, &at);
+                for (number, set) in axes.sets.iter().enumerate() {
+                    for target in targets.iter().chain(&at) {
+                        let expected = scanned(&points.points, axes, set, target);
+                        let (count, places) = match axes.padded {
+                            Some(padded) => {
+                                let slice = points.rounded_slice(number, target, padded);
+                                (slice.count, slice.places.clone())
+                            }
+                            None => points
+                                .slice(number, target)
+                                .map_or((0, Vec::new()), |slice| (slice.count, slice.places.clone())),
+                        };
+                        prop_assert_eq!((count, places), (expected.count, expected.places));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn brackets_and_near_places_are_those_of_a_scan(
+            at in prop::collection::vec((1i32..40, 1i32..40), 1..120),
+            target in (1i32..40, 1i32..40),
+            count in 1usize..20,
+        ) {
+            let at: Vec<Coordinates> =
+                at.iter().map(|(a, b)| [f64::from(*a), f64::from(*b), ABSENT, ABSENT, ABSENT]).collect();
+            let points = set_of(&EXACT, &at);
+            let target = [f64::from(target.0), f64::from(target.1)];
+            let slice = scanned(&points.points, &EXACT, &[0, 1], &[target[0], target[1], ABSENT, ABSENT, ABSENT]);
+            for (axis, wanted) in target.into_iter().enumerate() {
+                let on_axis = || slice.places.iter().map(|place| place.at[axis]);
+                let low = on_axis().filter(|x| *x <= wanted).fold(f64::NEG_INFINITY, f64::max);
+                let high = on_axis().filter(|x| *x >= wanted).fold(f64::INFINITY, f64::min);
+                let expected = (low.is_finite() && high.is_finite()).then_some([low, high]);
+                prop_assert_eq!(slice.bracket(axis, wanted), expected);
+            }
+            let exact = slice.places.iter().find(|place| place.at.as_slice() == target);
+            prop_assert_eq!(slice.place(&target), exact);
+            let scaled = f64::ln;
+            let of = |place: &SlicePlace| place.at.iter().map(|x| scaled(*x)).collect::<Vec<f64>>();
+            let target: Vec<f64> = target.into_iter().map(scaled).collect();
+            let distance = |at: &[f64]| at.iter().zip(&target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            let mut all: Vec<Vec<f64>> = slice.places.iter().map(of).collect();
+            all.sort_by(|a, b| {
+                distance(a).total_cmp(&distance(b)).then(a[0].total_cmp(&b[0])).then(a[1].total_cmp(&b[1]))
+            });
+            all.truncate(count);
+            let near: Vec<Vec<f64>> =
+                slice.nearest(&target, scaled, count).into_iter().map(|(at, _)| at.to_vec()).collect();
+            prop_assert_eq!(near, all);
+        }
+
+        #[test]
+        fn a_simplex_of_near_places_is_that_of_all(
+            at in prop::collection::btree_set((0i32..60, 0i32..60), 120..300),
+            inner in prop::collection::vec((1i32..59, 1i32..59), 1..6),
+        ) {
+            let at: Vec<Coordinates> =
+                at.iter().map(|(a, b)| [f64::from(*a), f64::from(*b), ABSENT, ABSENT, ABSENT]).collect();
+            let slice = Slice::of(&[0, 1], set_of(&EXACT, &at).points.iter());
+            let all: Vec<(&[f64], f64)> =
+                slice.places.iter().map(|place| (place.at.as_slice(), place.duration_us)).collect();
+            for (a, b) in inner {
+                let target = [f64::from(a), f64::from(b)];
+                let near = simplex::in_slice(&slice, &target).map(|inside| inside.value);
+                let whole = simplex::interpolated(&all, &target).map(|inside| inside.value);
+                match (near, whole) {
+                    (Some(near), Some(whole)) => prop_assert!((near - whole).abs() < 1e-9, "{near} {whole}"),
+                    (near, whole) => prop_assert_eq!(near, whole),
+                }
+            }
+        }
+    }
+}
