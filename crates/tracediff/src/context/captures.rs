@@ -4,7 +4,7 @@
 //! launched by its operator, in the order in which they run: the two sequences are joined by position.
 
 mod choice;
-mod likeness;
+mod similarity;
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ use crate::one_trace::shapes::{self, NO_OPERATOR, Shaped, ShapedRow};
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 use choice::{Choice, choose};
-use likeness::{Capture, Fit, Played, Step, captures, fits};
+use similarity::{Capture, Fit, Played, Step, captures, fits};
 
 /// What became of the graphs of a trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

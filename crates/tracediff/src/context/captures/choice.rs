@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::OfLaunches;
-use super::likeness::{Fit, Played};
+use super::similarity::{Fit, Played};
 
 /// What a step of a capture is: operator, its shapes, and the call of which a formula says what it must do.
 type What = (u32, u32, u32);
