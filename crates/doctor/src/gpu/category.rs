@@ -12,6 +12,8 @@ pub(crate) enum Category {
     Operator,
     Frame,
     Annotation,
+    /// Work of a device whose events are not read.
+    OtherDevice,
     Other,
 }
 
@@ -38,6 +40,7 @@ fn category_named(name: &[u8]) -> (Category, bool) {
         | b"privateuse1_driver" => (Category::Call, false),
         b"python_function" => (Category::Frame, false),
         b"user_annotation" => (Category::Annotation, false),
+        b"mtia_ccp_events" | b"hpu_op" => (Category::OtherDevice, false),
         b"gpu_memcpy" | b"gpu_memset" => (Category::Copy, false),
         b"Kernel" => (Category::Kernel, true),
         b"Memcpy" | b"Memset" => (Category::Copy, true),

@@ -253,6 +253,10 @@ impl Columns {
                 self.take_frame(event, start, duration);
                 Taken::default()
             }
+            Category::OtherDevice => {
+                self.of_other_devices += 1;
+                Taken::default()
+            }
             Category::Other => Taken::default(),
         };
         Taken { times, ..taken }

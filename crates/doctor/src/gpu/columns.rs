@@ -94,6 +94,8 @@ pub(crate) struct Columns {
     pub(crate) has_fractions: bool,
     pub(crate) text_times: u64,
     pub(crate) old_categories: u64,
+    /// Events of devices that are not read.
+    pub(crate) of_other_devices: u64,
     /// Whether there was any runtime or driver event.
     pub(crate) has_calls: bool,
     /// When devices and calls were at work, and operators that are too short to hide a jump of a clock.
@@ -152,7 +154,7 @@ impl Columns {
             Category::Operator if end - start >= PAUSE => self.framed.add(start, end),
             Category::Kernel | Category::Copy | Category::Call | Category::Operator => self.worked.add(start, end),
             Category::Frame | Category::Annotation => self.framed.add(start, end),
-            Category::Other => {}
+            Category::OtherDevice | Category::Other => {}
         }
     }
 
@@ -212,6 +214,7 @@ impl Columns {
         self.has_fractions |= piece.has_fractions;
         self.text_times += piece.text_times;
         self.old_categories += piece.old_categories;
+        self.of_other_devices += piece.of_other_devices;
         self.has_calls |= piece.has_calls;
         self.worked.join(&piece.worked);
         self.framed.join(&piece.framed);

@@ -101,8 +101,33 @@ fn a_trace_without_kernels_says_why() {
     assert!(reason(std::slice::from_ref(&operator)).contains("CPU alone"));
     let launch = event("cuda_runtime", "cudaLaunchKernel", 1.5, 2.0, 1);
     assert!(reason(&[operator.clone(), launch]).contains("recorded no activity of the device"));
+    let call = event("mtia_runtime", "runFunction - job_prep_and_submit_for_execution", 1.5, 2.0, 1);
+    let work = event("mtia_ccp_events", "add-dtype_Float", 5.5, 2.0, 1);
+    assert!(reason(&[operator.clone(), call, work]).contains("mtia_ccp_events"));
     let copy = event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 3.5, 2.0, 1);
     assert!(reason(&[operator, copy]).contains("only copies"));
+}
+
+#[test]
+fn external_ids_that_repeat_correlations_are_called_so() {
+    let events = |repeats: bool| -> Vec<Value> {
+        let of = |at: u32| {
+            let (start, number) = (100.5 * f64::from(at), at + 1);
+            let mut operator = event("cpu_op", "aten::mm", start, 20.0, 0);
+            operator["args"] = json!({"External id": number});
+            let mut launch = event("cuda_runtime", "cudaLaunchKernel", start + 5.0, 4.0, number + 7);
+            launch["args"]["External id"] = json!(number + 7);
+            let mut kernel = event("kernel", "gemm", start + 15.0, 50.0, number + 7);
+            kernel["args"]["External id"] = json!(if repeats { number + 7 } else { number + 8 });
+            [operator, launch, kernel]
+        };
+        (0..40).flat_map(of).collect()
+    };
+    for repeats in [true, false] {
+        let report = report(&events(repeats));
+        let finding = report.finding(Code::ExternalIdImpossible).expect("ids of other operators");
+        assert_eq!(finding.evidence.as_map().contains_key("repeat_correlations"), repeats);
+    }
 }
 
 /// Steps of a launch and its kernel on one thread, with `gap` in front of the last ones and Python frames around all.

@@ -74,6 +74,9 @@ fn why_no_kernels(trace: &Prepared) -> &'static str {
     if columns.skipped_kernels > 0 {
         return "none of its kernel events can be used";
     }
+    if columns.of_other_devices > 0 {
+        return "the device is an accelerator whose events (mtia_ccp_events, hpu_op) are not read";
+    }
     let launches = columns.calls().any(|call| trace.facts(call.name).call.launch);
     match (columns.row_count() == 0, !columns.has_calls, columns.operators.is_empty()) {
         (false, _, _) => "only copies ran on the device",

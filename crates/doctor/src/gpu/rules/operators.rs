@@ -28,13 +28,14 @@ fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
     let operators = &trace.columns.operators;
     let id = |at: u32| operators.at(at as usize).id;
     let first = IdIndex::first(by_id.iter().zip(0..).map(|(at, place)| (id(*at), place)));
-    let (mut wrong, mut judged, mut time) = (0_usize, 0_usize, 0);
+    let (mut wrong, mut judged, mut repeated, mut time) = (0_usize, 0_usize, 0_usize, 0);
     let mut names: FxHashMap<u32, Picoseconds> = FxHashMap::default();
     for (at, row) in trace.kernel_rows() {
         let Some(launch) = trace.launch(at) else { continue };
         let Some(first) = first.get(row.external) else { continue };
         let mut named = by_id[first as usize..].iter().take_while(|at| id(**at) == row.external);
         judged += 1;
+        repeated += usize::from(row.external == row.correlation);
         let inside = named.any(|operator| {
             let operator = operators.at(*operator as usize);
             operator.thread == launch.thread
@@ -53,7 +54,10 @@ fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
             names.into_iter().map(|(name, time)| (time, trace.name(name))).collect();
         names.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let names: Vec<&str> = names.into_iter().take(NAMES).map(|(_, name)| name).collect();
-        let evidence = Evidence::new().with("kernels", wrong).with("of_kernels", judged).with("operators", names);
+        let mut evidence = Evidence::new().with("kernels", wrong).with("of_kernels", judged).with("operators", names);
+        if repeated == judged {
+            evidence = evidence.with("repeat_correlations", true);
+        }
         found.warning(Code::ExternalIdImpossible, share, evidence);
     }
 }
