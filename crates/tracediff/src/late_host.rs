@@ -14,6 +14,8 @@ pub(crate) struct LateHost<'a> {
     pub(crate) between: &'static str,
     /// Whether graphs launch most kernels.
     pub(crate) replays_graphs: bool,
+    /// The kernel after which the device waits longest, and how long.
+    pub(crate) after: Option<(&'a str, f64)>,
 }
 
 impl LateHost<'_> {
@@ -35,8 +37,12 @@ impl LateHost<'_> {
                 self.between_ms, self.between
             ));
         }
-        let replays = "graphs are replayed already: look at what the host does between their launches";
-        self.replays_graphs.then(|| replays.to_owned())
+        let after = self.after.filter(|(_, after_ms)| *after_ms >= half);
+        let after = after.map_or_else(String::new, |(name, after_ms)| {
+            format!(", most of all after {} ({after_ms:.3} ms)", short(name))
+        });
+        self.replays_graphs
+            .then(|| format!("graphs are replayed already: look at what the host does between their launches{after}"))
     }
 }
 

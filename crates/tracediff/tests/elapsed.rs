@@ -272,22 +272,29 @@ fn a_late_host_has_its_cause() {
 
 #[test]
 fn one_call_that_loads_a_kernel_is_named_and_left_out() {
-    let with = |launch: f64| {
+    let paced = |launch: f64, pace: f64| {
         let mut events = vec![step(DECODE, 0.0, 100_000.0)];
         for at in 1..40_u32 {
-            let start = f64::from(at) * 50.0 + if at > 20 { launch } else { 0.0 };
+            let start = f64::from(at) * pace + if at > 20 { launch } else { 0.0 };
             let (length, name) = if at == 20 { (launch + 5.0, "cold_kernel") } else { (5.0, "nvjet_tst") };
             events.push(event("cuda_runtime", "cudaLaunchKernel", start, length, at));
             events.push(event("kernel", name, start + length + 1.0, 20.0, at));
         }
         trace(&events)
     };
+    let with = |launch: f64| paced(launch, 50.0);
     let found = report(&with(0.0), &with(20_000.0), PhaseFilter::All);
+    let advice = &found.next_steps.first().expect("something to do").advice;
+    assert!(advice.contains("calls set up what comes first for 20.0"), "{advice}");
     let cold = found.elapsed.trace2.cold_start.as_ref().expect("a cold start");
     assert_eq!((cold.call.as_str(), cold.kernel.as_str()), ("cudaLaunchKernel", "cold_kernel"));
     assert!((19.9..20.1).contains(&cold.stall_ms), "{}", cold.stall_ms);
     assert!(found.verdict.contains("without the cold start"), "{}", found.verdict);
     assert_eq!(found.elapsed.trace1.cold_start, None);
+    // Where both begin cold, that is not what makes the difference.
+    let found = report(&with(20_000.0), &paced(20_000.0, 400.0), PhaseFilter::All);
+    let advice = &found.next_steps.first().expect("something to do").advice;
+    assert!(advice.contains("both traces begin with calls that set up what comes first, for 20.0"), "{advice}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::family::Family;
 use crate::late_host::{LateHost, shortened};
 use crate::names::NameId;
 use crate::steps::PhaseFilter;
-use crate::time::average_microseconds;
+use crate::time::{average_microseconds, milliseconds};
 use crate::totals::Sum;
 use crate::trace::Trace;
 
@@ -103,8 +103,13 @@ fn advice(
     };
     match (row.kind, row.row.as_str()) {
         (WaterfallKind::Part, HOST_LATE) => {
-            let per_pass = [0, 1].map(per_pass);
-            late_host(row, times[slower], replays(traces[slower]), compared[slower].per_pass(), per_pass, slower)
+            if let Some(advice) = both_cold(row, times, compared[slower].per_pass(), slower) {
+                return advice;
+            }
+            let after = compared[slower].late_after(traces[slower]);
+            let after = after.map(|(name, time)| (name, milliseconds(time)));
+            let trace = LateTrace { times: times[slower], replays_graphs: replays(traces[slower]), after };
+            late_host(row, &trace, compared[slower].per_pass(), [0, 1].map(per_pass), slower)
         }
         (WaterfallKind::Part, IDLE) => {
             "the GPU stands still with work launched: look for synchronisations, waits between streams, and other \
@@ -142,21 +147,39 @@ fn replays(trace: &Trace) -> bool {
     2 * trace.replayed.iter().filter(|replayed| **replayed).count() > trace.kernels.len()
 }
 
-/// What makes the host late: calls that set something up, the time between passes, or launches one by one.
-fn late_host(
-    row: &WaterfallRow,
-    trace: &TraceElapsed,
+/// Where both traces begin cold, so that the one cold start says little about the difference.
+fn both_cold(row: &WaterfallRow, times: [&TraceElapsed; 2], windows: f64, slower: usize) -> Option<String> {
+    let stall_ms = |side: usize| times[side].cold_start.as_ref().map(|cold| cold.stall_ms);
+    let (here, there) = (stall_ms(slower)?, stall_ms(1 - slower)?);
+    let explains = 2.0 * (here - there) >= row.difference_ms.abs() * windows;
+    let is_most = 2.0 * here >= times[slower].parts_ms.host_late_ms;
+    (is_most && !explains).then(|| {
+        format!(
+            "record after a warm-up: both traces begin with calls that set up what comes first, for {:.3} and {:.3} ms",
+            stall_ms(0).unwrap_or_default(),
+            stall_ms(1).unwrap_or_default()
+        )
+    })
+}
+
+/// What is known of the trace whose host is late.
+struct LateTrace<'a> {
+    times: &'a TraceElapsed,
     replays_graphs: bool,
-    windows: f64,
-    kernels: [f64; 2],
-    slower: usize,
-) -> String {
+    /// The kernel after which it is late longest, and how long in all.
+    after: Option<(&'a str, f64)>,
+}
+
+/// What makes the host late: calls that set something up, the time between passes, or launches one by one.
+fn late_host(row: &WaterfallRow, trace: &LateTrace<'_>, windows: f64, kernels: [f64; 2], slower: usize) -> String {
+    let times = trace.times;
     let late = LateHost {
         late_ms: row.difference_ms.abs(),
-        cold_start: trace.cold_start.as_ref().map(|cold| (cold, cold.stall_ms / windows)),
-        between_ms: trace.between_passes_ms / trace.passes.max(1) as f64,
+        cold_start: times.cold_start.as_ref().map(|cold| (cold, cold.stall_ms / windows)),
+        between_ms: times.between_passes_ms / times.passes.max(1) as f64,
         between: "passes",
-        replays_graphs,
+        replays_graphs: trace.replays_graphs,
+        after: trace.after.map(|(name, after_ms)| (name, after_ms / windows)),
     };
     if let Some(cause) = late.cause() {
         return cause;

@@ -14,13 +14,13 @@ use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 
 pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_roof: Option<f64>) -> Grounds {
-    let late_cause = late_cause(trace, view);
     let mut late: FxHashMap<NameId, Picoseconds> = FxHashMap::default();
     let windows = view.chosen.iter().map(|number| &view.timeline.windows[*number]);
     windows.flat_map(|window| &window.late_after).for_each(|(name, time)| *late.entry(*name).or_default() += time);
     let mut late: Vec<(&str, Picoseconds)> =
         late.into_iter().filter(|(name, _)| *name != NO_NAME).map(|(name, time)| (trace.name(name), time)).collect();
     late.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let late_cause = late_cause(trace, view, late.first().copied());
     let without = |at: usize| facts.shaped.of_kernels.get(at).is_none_or(|call| *call == NO_OPERATOR);
     let replayed = trace
         .kernels
@@ -38,8 +38,8 @@ pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_ro
     }
 }
 
-/// What makes the host late; calls that set something up are known of the whole file alone.
-fn late_cause(trace: &Trace, view: &View<'_>) -> Option<String> {
+/// What makes the host late, most of all behind the kernel `after`; calls that set something up are known of the whole file alone.
+fn late_cause(trace: &Trace, view: &View<'_>, after: Option<(&str, Picoseconds)>) -> Option<String> {
     let windows = || view.chosen.iter().map(|number| &view.timeline.windows[*number]);
     let steps = (view.step_count().max(1) * view.devices()) as f64;
     let cold = ColdStart::of(trace).filter(|_| view.is_all());
@@ -53,6 +53,7 @@ fn late_cause(trace: &Trace, view: &View<'_>) -> Option<String> {
         between_ms: milliseconds(windows().map(|window| window.late_behind).sum()) / steps,
         between: "steps",
         replays_graphs,
+        after: after.map(|(name, time)| (name, milliseconds(time) / steps)),
     };
     late.cause()
 }

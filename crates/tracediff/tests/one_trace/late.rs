@@ -66,12 +66,14 @@ fn calls_that_set_something_up_are_the_cause_and_not_the_number_of_launches() {
 fn graphs_that_are_replayed_already_are_not_asked_for() {
     let replay = |at: u32| {
         let start = 1000.0 * f64::from(at);
+        let kernels = ["embedding", "nvjet_tst", "nvjet_tst", "sample"].into_iter().zip(0..4_u32);
         let kernels =
-            (0..4).map(move |number| event("kernel", "nvjet_tst", start + 10.0 + 30.0 * f64::from(number), 25.0, at));
+            kernels.map(move |(name, number)| event("kernel", name, start + 10.0 + 30.0 * f64::from(number), 25.0, at));
         std::iter::once(event("cuda_runtime", "cudaGraphLaunch", start, 5.0, at)).chain(kernels)
     };
     let text = advice(&(1..20).flat_map(replay).collect::<Vec<_>>());
     assert!(text.contains("graphs are replayed already") && !text.contains("fewer launches"), "{text}");
+    assert!(text.contains("most of all after sample ("), "{text}");
 }
 
 #[test]
