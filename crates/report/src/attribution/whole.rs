@@ -8,9 +8,9 @@ use perfdb_store::registry::is_collective;
 const FEWEST_GROUPS: usize = 6;
 /// Two passes of one workload share more of the time of either side than that.
 const LEAST_SHARED: f64 = 1.0 / 3.0;
-/// Part of the measured time whose kernels are off by one factor, and how far from it they may be, as logarithms.
+/// Part of the measured time whose kernels are off by one factor, and how far the smallest and the largest may be apart, as logarithms.
 const UNIFORM: f64 = 0.8;
-const SAME_FACTOR: f64 = 0.011;
+const SAME_FACTOR: f64 = 0.022;
 /// Smaller factors are nothing to speak of.
 const LEAST_FACTOR: f64 = 0.03;
 /// Groups with less of the time are noise.
@@ -112,7 +112,9 @@ impl Uniform {
         }
         let mean = factors.iter().map(|(factor, time)| factor * time).sum::<f64>() / time;
         let farthest = factors.iter().map(|(factor, _)| (factor - mean).abs()).fold(0.0, f64::max);
-        if mean.abs() < LEAST_FACTOR || farthest > SAME_FACTOR {
+        let limits =
+            factors.iter().fold((mean, mean), |(low, high), (factor, _)| (low.min(*factor), high.max(*factor)));
+        if mean.abs() < LEAST_FACTOR || limits.1 - limits.0 > SAME_FACTOR {
             return None;
         }
         let difference_ps = attribution
