@@ -1,6 +1,7 @@
 //! What a query costs as its table grows: between rows, and outside of them, under the default rules.
 //!
-//! Processor time, which other work on the machine does not change much. `cargo bench -p perfdb-query --bench growth` makes tables of 6,000 and 60,000 rows of products: a grid with holes, and shapes that have no grid.
+//! Processor time, which other work on the machine does not change much. `cargo bench -p perfdb-query --bench growth` makes tables of 6,000 and 60,000 rows: a grid with holes, and shapes that have no grid,
+//! of products and of a kernel that nobody described.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use perfdb_query::{DType, Database, Layer, Query, Reader, ReaderSemantics, Tensor};
@@ -15,23 +16,52 @@ const RUNS: usize = 3;
 const SAMPLE_US: f64 = 2e5;
 
 fn main() -> AnyResult<()> {
+    if let [_, flag, shape, kind, rows, times] = &std::env::args().collect::<Vec<_>>()[..]
+        && flag == "--count"
+    {
+        return count(shape, kind, rows.parse()?, times.parse()?);
+    }
     for rows in [200, 6_000, 60_000] {
         for (name, shape) in [("grid", grid as fn(usize, usize) -> [i64; 3]), ("scattered", scattered)] {
-            let folder = tempfile::tempdir()?;
-            std::fs::write(folder.path().join("MatMulV2.csv"), table(rows, shape))?;
-            std::fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {op: {kernel_type: MatMulV2}}")?;
-            let database = Database::open(folder.path())?;
-            let reader = database.reader(ReaderSemantics::Corrected, Layer::default());
-            for (kind, of) in kinds() {
-                let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
-                let hits = asked(&reader, &queries);
-                let mut best = f64::INFINITY;
-                for _ in 0..RUNS {
-                    best = best.min(cost_us(&reader, &queries)?);
-                }
-                println!("{rows} rows, {name}, {kind}: {best:.2} us per query, {hits} of {QUERIES} answered");
+            for kernel in ["MatMulV2", "Unknown"] {
+                of_table(kernel, rows, name, shape)?;
             }
         }
+    }
+    Ok(())
+}
+
+fn of_table(kernel: &str, rows: usize, name: &str, shape: fn(usize, usize) -> [i64; 3]) -> AnyResult<()> {
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join(format!("{kernel}.csv")), table(rows, shape))?;
+    let mapping = format!("operator_mappings: {{op: {{kernel_type: {kernel}}}}}");
+    std::fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
+    let database = Database::open(folder.path())?;
+    let reader = database.reader(ReaderSemantics::Corrected, Layer::default());
+    for (kind, of) in kinds() {
+        let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
+        let hits = asked(&reader, &queries);
+        let mut best = f64::INFINITY;
+        for _ in 0..RUNS {
+            best = best.min(cost_us(&reader, &queries)?);
+        }
+        println!("{kernel}, {rows} rows, {name}, {kind}: {best:.2} us per query, {hits} of {QUERIES} answered");
+    }
+    Ok(())
+}
+
+/// Asks a thousand queries of a kind some times, for a count of instructions: `--count scattered "new N" 6000 3`, under callgrind.
+fn count(shape: &str, kind: &str, rows: usize, times: usize) -> AnyResult<()> {
+    let shape = if shape == "grid" { grid } else { scattered };
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join("MatMulV2.csv"), table(rows, shape))?;
+    std::fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {op: {kernel_type: MatMulV2}}")?;
+    let database = Database::open(folder.path())?;
+    let reader = database.reader(ReaderSemantics::Corrected, Layer::default());
+    let (_, of) = kinds().into_iter().find(|(name, _)| *name == kind).ok_or("unknown kind")?;
+    let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
+    for _ in 0..times {
+        println!("{} answered", asked(&reader, &queries));
     }
     Ok(())
 }
@@ -63,17 +93,24 @@ fn asked(reader: &Reader, queries: &[Query]) -> usize {
 
 type OfRow = fn(usize, [i64; 3]) -> Query;
 
-fn kinds() -> [(&'static str, OfRow); 4] {
+fn kinds() -> [(&'static str, OfRow); 7] {
     [
+        ("a row", |_, [m, n, k]| product(m, n, k)),
         ("new M", |_, [m, n, k]| product(m + 1, n, k)),
         ("new N", |at, [m, n, k]| product(m, n + 8 * (1 + at as i64 % 5), k)),
         ("new M, N and K", |at, [m, n, k]| product(m + 1, n + 8 * (1 + at as i64 % 5), k + 8)),
         ("outside", |at, [m, n, k]| product(m, n * 1000 + at as i64, k)),
+        ("at a corner", |at, _| product(20 + at as i64 % 32, 20 + at as i64 / 32, 8190 - at as i64 % 32)),
+        ("another type", |_, [m, n, k]| of_type(m, n, k, DType::Int8)),
     ]
 }
 
 fn product(m: i64, n: i64, k: i64) -> Query {
-    let tensor = |shape: [i64; 2]| Tensor::new(shape, DType::BFloat16);
+    of_type(m, n, k, DType::BFloat16)
+}
+
+fn of_type(m: i64, n: i64, k: i64, dtype: DType) -> Query {
+    let tensor = |shape: [i64; 2]| Tensor::new(shape, dtype);
     Query::operator("op").input(tensor([m, k])).input(tensor([k, n]))
 }
 

@@ -11,9 +11,9 @@ const NARROW_CONFIDENCE: [f64; 3] = [0.85, 0.80, 0.75];
 /// What is taken off for each doubling between the neighbours, and how low it gets.
 const LOSS_PER_DOUBLING: f64 = 0.05;
 const LEAST_CONFIDENCE: f64 = 0.3;
-/// The places among which a triangle is looked for where no box is whole.
-const NEAREST_PLACES: usize = 64;
-/// The places in each direction from which the search among all of them starts.
+/// The places from which the search for a triangle starts where no box is whole.
+const NEAREST_PLACES: usize = 16;
+/// Those in each direction from which it starts where the target does not lie between the nearest.
 const NEAREST_PER_DIRECTION: usize = 8;
 
 /// The least width that a bracket around a target can have in a slice; `None` if the target is outside.
@@ -130,7 +130,18 @@ fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
     Some((used, width))
 }
 
-/// A triangle or tetrahedron of near places around the target, else of all.
+/// The corners of the narrowest box around the target that are there.
+fn corners(slice: &Slice, wanted: &[f64]) -> Vec<u32> {
+    let brackets = || wanted.iter().enumerate().map(|(axis, wanted)| slice.bracket(axis, *wanted));
+    let Some(sides) = brackets().collect::<Option<SmallVec<[[f64; 2]; 3]>>>() else { return Vec::new() };
+    let corner = |corner: usize| {
+        let at: SmallVec<[f64; 3]> = sides.iter().enumerate().map(|(axis, side)| side[corner >> axis & 1]).collect();
+        slice.place_number(&at)
+    };
+    (0..1usize << sides.len()).filter_map(corner).collect()
+}
+
+/// The triangle or tetrahedron of places around the target.
 fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
     // No triangle reaches further than the places do.
     least_width(slice, wanted).ok_or(OUTSIDE)?;
@@ -142,27 +153,12 @@ fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
     let tree = slice.tree_scaled(all).ok_or(OUTSIDE)?;
     let mut at = [0.0; 3];
     at.iter_mut().zip(&target).for_each(|(at, own)| *at = *own);
-    let near = tree.nearest(all, at, NEAREST_PLACES);
     let value = |number: u32| slice.places[number as usize].duration_us.ln();
-    let valued: Vec<(&[f64], f64)> =
-        near.iter().map(|number| (&all[*number as usize][..target.len()], value(*number))).collect();
-    let of_near = || {
-        let coordinates: Vec<&[f64]> = valued.iter().map(|(at, _)| *at).collect();
-        if simplex::is_flat(&coordinates, target.len()) {
-            return None;
-        }
-        let mut inside = simplex::interpolated(&valued, &target)?;
-        inside.weights.iter_mut().for_each(|(place, _)| *place = near[*place] as usize);
-        Some(inside)
-    };
     // On a grid of uneven steps the nearest may all lie on one side.
-    let of_all = || {
-        let mut around = tree.around(all, at, target.len(), NEAREST_PER_DIRECTION);
-        around.sort_unstable();
-        around.dedup();
-        simplex::among(all, value, around, &target, (planes, tree))
-    };
-    let inside = of_near().or_else(of_all).ok_or(OUTSIDE)?;
+    let corners = || corners(slice, wanted);
+    let nearest = || tree.nearest(all, at, NEAREST_PLACES);
+    let around = || tree.around(all, at, target.len(), NEAREST_PER_DIRECTION);
+    let inside = simplex::among(all, value, [&corners, &nearest, &around], &target, (planes, tree)).ok_or(OUTSIDE)?;
     let used: Used = inside.weights.iter().map(|(at, weight)| (slice.places[*at].clone(), *weight)).collect();
     let extent = |axis: usize| {
         let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);

@@ -13,12 +13,18 @@ pub(crate) struct Tree {
     order: Box<[u32]>,
     /// The axis along which the range around each middle is split.
     axes: Box<[u8]>,
+    /// The least and the greatest coordinate of each axis.
+    ends: [[f64; 2]; 3],
 }
 
 impl Tree {
     /// A tree of all places, by their coordinates.
     pub(super) fn new(all: &[[f64; 3]]) -> Tree {
-        let mut tree = Tree { order: (0..all.len() as u32).collect(), axes: vec![0; all.len()].into() };
+        let ends = std::array::from_fn(|axis| {
+            let on_axis = || all.iter().map(|at| at[axis]);
+            [on_axis().fold(f64::INFINITY, f64::min), on_axis().fold(f64::NEG_INFINITY, f64::max)]
+        });
+        let mut tree = Tree { order: (0..all.len() as u32).collect(), axes: vec![0; all.len()].into(), ends };
         split(all, &mut tree.order, &mut tree.axes);
         tree
     }
@@ -26,6 +32,11 @@ impl Tree {
     /// The nearest ones, nearest first; of equally near ones their coordinates decide.
     pub(super) fn nearest(&self, all: &[[f64; 3]], target: [f64; 3], count: usize) -> Vec<u32> {
         self.nearest_in(all, target, count, [None; 3])
+    }
+
+    /// The nearest ones that are no farther than a distance.
+    pub(super) fn nearest_within(&self, all: &[[f64; 3]], target: [f64; 3], farthest: f64, count: usize) -> Vec<u32> {
+        self.search(Search::new(all, target, count, farthest * farthest, [None; 3]))
     }
 
     /// The nearest ones in each of the directions from a target, which lies among them unless it is at the edge of all places.
@@ -38,9 +49,19 @@ impl Tree {
 
     /// The same where on some axes one side counts: from the target up, or down.
     fn nearest_in(&self, all: &[[f64; 3]], target: [f64; 3], count: usize, up: [Option<bool>; 3]) -> Vec<u32> {
-        let mut search = Search { all, target, count, up, near: BinaryHeap::with_capacity(count + 1) };
+        self.search(Search::new(all, target, count, f64::INFINITY, up))
+    }
+
+    fn search(&self, mut search: Search<'_>) -> Vec<u32> {
         search.visit(&self.order, &self.axes);
         search.near.into_sorted_vec().into_iter().map(|place| place.number).collect()
+    }
+
+    /// The place farthest along a direction, and how far it is; of equally far ones the first.
+    pub(super) fn farthest(&self, all: &[[f64; 3]], direction: [f64; 3]) -> Option<(u32, f64)> {
+        let mut search = Farthest { all, direction, best: None };
+        search.visit(&self.order, &self.axes, self.ends);
+        search.best
     }
 
     /// The places in a box, by number.
@@ -87,16 +108,61 @@ fn split(all: &[[f64; 3]], order: &mut [u32], axes: &mut [u8]) {
     split(all, &mut above[1..], &mut axes_above[1..]);
 }
 
+struct Farthest<'a> {
+    all: &'a [[f64; 3]],
+    direction: [f64; 3],
+    best: Option<(u32, f64)>,
+}
+
+impl Farthest<'_> {
+    /// Looks at places that lie in a box.
+    fn visit(&mut self, order: &[u32], axes: &[u8], ends: [[f64; 2]; 3]) {
+        let most: f64 = ends.iter().zip(self.direction).map(|([low, high], by)| (low * by).max(high * by)).sum();
+        // A sum in another order differs in its last digits.
+        if self.best.is_some_and(|(_, best)| most < best - 1e-12 * best.abs()) {
+            return;
+        }
+        if order.len() <= LEAF {
+            order.iter().for_each(|number| self.offer(*number));
+            return;
+        }
+        let middle = order.len() / 2;
+        let axis = usize::from(axes[middle]);
+        self.offer(order[middle]);
+        let (mut below, mut above) = (ends, ends);
+        below[axis][1] = self.all[order[middle] as usize][axis];
+        above[axis][0] = below[axis][1];
+        let (low, high) =
+            ((&order[..middle], &axes[..middle], below), (&order[middle + 1..], &axes[middle + 1..], above));
+        let halves = if self.direction[axis] > 0.0 { [high, low] } else { [low, high] };
+        halves.into_iter().for_each(|(order, axes, ends)| self.visit(order, axes, ends));
+    }
+
+    fn offer(&mut self, number: u32) {
+        let along = self.all[number as usize].iter().zip(self.direction).map(|(at, by)| at * by).sum::<f64>();
+        let is_farther = |(first, best): (u32, f64)| along > best || along == best && number < first;
+        if self.best.is_none_or(is_farther) {
+            self.best = Some((number, along));
+        }
+    }
+}
+
 struct Search<'a> {
     all: &'a [[f64; 3]],
     target: [f64; 3],
     count: usize,
+    /// The square of the distance from which on none counts.
+    bound: f64,
     /// The side that counts on each axis; both where there is none.
     up: [Option<bool>; 3],
     near: BinaryHeap<NearPlace>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(all: &'a [[f64; 3]], target: [f64; 3], count: usize, bound: f64, up: [Option<bool>; 3]) -> Self {
+        Search { all, target, count, bound, up, near: BinaryHeap::with_capacity(count + 1) }
+    }
+
     fn visit(&mut self, order: &[u32], axes: &[u8]) {
         if order.len() <= LEAF {
             order.iter().for_each(|number| self.offer(*number));
@@ -111,16 +177,14 @@ impl Search<'_> {
         let is_other_up = gap < 0.0;
         self.visit(own.0, own.1);
         self.offer(order[middle]);
-        if self.up[axis].is_none_or(|up| up == is_other_up || gap == 0.0)
-            && self.worst().is_none_or(|worst| gap * gap <= worst)
-        {
+        if self.up[axis].is_none_or(|up| up == is_other_up || gap == 0.0) && gap * gap <= self.worst() {
             self.visit(other.0, other.1);
         }
     }
 
     /// The distance of the farthest of those found, once they are enough.
-    fn worst(&self) -> Option<f64> {
-        self.near.peek().filter(|_| self.near.len() >= self.count).map(|worst| worst.distance)
+    fn worst(&self) -> f64 {
+        self.near.peek().filter(|_| self.near.len() >= self.count).map_or(self.bound, |worst| worst.distance)
     }
 
     fn offer(&mut self, number: u32) {
@@ -134,7 +198,7 @@ impl Search<'_> {
             return;
         }
         let distance = at.iter().zip(&self.target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-        if self.worst().is_some_and(|worst| distance > worst) {
+        if distance > self.worst() {
             return;
         }
         self.near.push(NearPlace { distance, at, number });
@@ -207,6 +271,14 @@ mod tests {
             let is_in = |at: &[f64; 3]| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&at[axis]));
             let boxed: Vec<u32> = (0u32..).zip(&all).filter(|(_, at)| is_in(at)).map(|(number, _)| number).collect();
             prop_assert_eq!(tree.within(&all, low, high), boxed);
+            let near: Vec<u32> =
+                expected.iter().copied().filter(|number| distance(number) <= 25.0).take(count).collect();
+            prop_assert_eq!(tree.nearest_within(&all, target, 5.0, count), near);
+            let direction = target.map(|x| x - 9.5);
+            let along = |number: &u32| all[*number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
+            let most = expected.iter().map(along).fold(f64::NEG_INFINITY, f64::max);
+            let first = (0..all.len() as u32).find(|number| along(number) == most).map(|number| (number, most));
+            prop_assert_eq!(tree.farthest(&all, direction), first);
             expected.truncate(count);
             prop_assert_eq!(tree.nearest(&all, target, count), expected);
         }

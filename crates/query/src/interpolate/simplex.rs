@@ -88,12 +88,13 @@ impl Sphere {
 }
 
 /// The value at a target; `None` if it is outside of all places. Places have one coordinate per axis, two or three axes.
+#[cfg(test)]
 pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<Inside> {
     interpolated_on(places, target).map(|(inside, _)| inside)
 }
 
 fn interpolated_on(places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
-    let mut programme = Programme::new(places, target);
+    let mut programme = Programme::new(places.iter().map(|(at, _)| *at), target);
     programme.find_feasible().ok()?;
     of_feasible(programme, places, target)
 }

@@ -73,10 +73,15 @@ impl Slice {
         slice
     }
 
+    /// The number of the place at some coordinates on several axes.
+    pub(crate) fn place_number(&self, at: &[f64]) -> Option<u32> {
+        self.several.as_ref()?.by_bits.get(&bits(at)).copied()
+    }
+
     /// The place at some coordinates.
     pub(crate) fn place(&self, at: &[f64]) -> Option<&SlicePlace> {
         match &self.several {
-            Some(several) => self.places.get(*several.by_bits.get(&bits(at))? as usize),
+            Some(_) => self.places.get(self.place_number(at)? as usize),
             None => {
                 let wanted = *at.first()?;
                 let above = self.places.partition_point(|place| place.at[0] < wanted);

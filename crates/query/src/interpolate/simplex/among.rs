@@ -5,8 +5,10 @@ use super::{Inside, Sphere, of_feasible};
 use crate::interpolate::near::Tree;
 use std::sync::{PoisonError, RwLock};
 
-/// Rounds after which all places are taken in.
+/// Places farthest towards a target, after which all are taken in.
 const MOST_ROUNDS: usize = 60;
+/// Places that are taken in at once at most.
+const NEXT_TO_CENTRE: usize = 16;
 /// By this share of its terms a target must lie beyond a plane.
 const BEYOND: f64 = 1e-9;
 /// Most planes that are kept.
@@ -34,67 +36,94 @@ impl Planes {
     }
 }
 
-/// The value at a target among all places, starting from some; `None` if it is outside of all. The same as of all places at once: while the
-/// target is outside of those taken in, the farthest towards it is; then all that lie in the sphere of its simplex.
-pub(crate) fn among(
+/// The value at a target among all places, from some to start with; `None` if it is outside of all. The same as of all places at once: while
+/// the target is outside of those taken in, the farthest towards it is; then those that lie deepest in the sphere of its simplex.
+pub(crate) fn among<const N: usize>(
     all: &[[f64; 3]],
     value: impl Fn(u32) -> f64,
-    mut numbers: Vec<u32>,
+    starts: [&dyn Fn() -> Vec<u32>; N],
     target: &[f64],
     (planes, tree): (&Planes, &Tree),
 ) -> Option<Inside> {
     let axes = target.len();
-    for round in 0..=MOST_ROUNDS {
-        if round == MOST_ROUNDS {
-            numbers = (0..all.len() as u32).collect();
+    let place = |number: u32| (&all[number as usize][..axes], value(number));
+    let (mut numbers, mut programme) = around(all, starts, target, (planes, tree))?;
+    loop {
+        let squares = programme.squares();
+        let allowed: Vec<usize> = (0..numbers.len()).collect();
+        let multipliers = programme.minimise(&allowed, &squares, true)?;
+        let sphere = Sphere::of(&multipliers, axes);
+        let more = within(&numbers, all, &sphere, target, tree);
+        if more.is_empty() {
+            break;
         }
-        let places: Vec<(&[f64], f64)> =
-            numbers.iter().map(|number| (&all[*number as usize][..axes], value(*number))).collect();
-        let mut programme = Programme::new(&places, target);
-        match programme.find_feasible() {
-            Ok(()) => {
-                let (mut inside, sphere) = of_feasible(programme, &places, target)?;
-                let before = numbers.len();
-                take_in(&mut numbers, all, &sphere, target, tree);
-                if numbers.len() == before {
-                    inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
-                    return Some(inside);
-                }
-            }
-            Err(Some(multipliers)) if round < MOST_ROUNDS => {
+        more.iter().for_each(|number| programme.add(&all[*number as usize][..axes], target));
+        numbers.extend(more);
+    }
+    let places: Vec<(&[f64], f64)> = numbers.iter().map(|number| place(*number)).collect();
+    let (mut inside, _) = of_feasible(programme, &places, target)?;
+    inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
+    Some(inside)
+}
+
+/// Places around a target, of which the programme knows some that it lies between; `None` if it is outside of all.
+fn around<const N: usize>(
+    all: &[[f64; 3]],
+    starts: [&dyn Fn() -> Vec<u32>; N],
+    target: &[f64],
+    (planes, tree): (&Planes, &Tree),
+) -> Option<(Vec<u32>, Programme)> {
+    let axes = target.len();
+    let solve = |numbers: &[u32]| {
+        let mut programme = Programme::new(numbers.iter().map(|number| &all[*number as usize][..axes]), target);
+        programme.find_feasible().map(|()| programme)
+    };
+    let mut numbers: Vec<u32> = Vec::new();
+    for start in starts {
+        numbers.extend(start());
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.len() > axes
+            && let Ok(programme) = solve(&numbers)
+        {
+            return Some((numbers, programme));
+        }
+    }
+    for _ in 0..MOST_ROUNDS {
+        match solve(&numbers) {
+            Ok(programme) => return Some((numbers, programme)),
+            Err(Some(multipliers)) => {
                 let normal: [f64; 3] =
                     std::array::from_fn(|axis| if axis < axes { multipliers[axis + 1] } else { 0.0 });
-                let along = |at: &[f64; 3]| at.iter().zip(&normal).map(|(a, b)| a * b).sum::<f64>();
-                let (farthest, most) = (0u32..)
-                    .zip(all)
-                    .map(|(number, at)| (number, along(at)))
-                    .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-                let mut own = [0.0; 3];
-                own[..axes].copy_from_slice(target);
-                if numbers.contains(&farthest) || along(&own) > most {
+                let along = |at: &[f64]| at.iter().zip(&normal).map(|(a, b)| a * b).sum::<f64>();
+                let (farthest, most) = tree.farthest(all, normal)?;
+                if numbers.contains(&farthest) || along(target) > most {
                     planes.add(normal, most);
                     return None;
                 }
                 numbers.push(farthest);
             }
-            Err(_) => return None,
+            Err(None) => return None,
         }
     }
-    None
+    let every: Vec<u32> = (0..all.len() as u32).collect();
+    solve(&every).ok().map(|programme| (every, programme))
 }
 
-/// Takes in the places that may lie in a sphere.
-fn take_in(numbers: &mut Vec<u32>, all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) {
-    let mut known = numbers.clone();
-    known.sort_unstable();
+/// Other places that may lie in a sphere: those next to its centre, or all where those are known.
+fn within(known: &[u32], all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) -> Vec<u32> {
+    let may_hold =
+        |number: &u32| !known.contains(number) && sphere.may_hold(&all[*number as usize][..target.len()], target);
     let reach = sphere.radius * (1.0 + 1e-6);
-    let end = |side: f64| {
-        std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + sphere.centre[axis] + side * reach))
-    };
-    let more = tree.within(all, end(-1.0), end(1.0)).into_iter().filter(|number| {
-        sphere.may_hold(&all[*number as usize][..target.len()], target) && known.binary_search(number).is_err()
-    });
-    numbers.extend(more);
+    let centre: [f64; 3] = std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + sphere.centre[axis]));
+    let near = tree.nearest_within(all, centre, reach, NEXT_TO_CENTRE);
+    let are_all = near.len() < NEXT_TO_CENTRE;
+    let more: Vec<u32> = near.into_iter().filter(may_hold).collect();
+    if are_all || !more.is_empty() {
+        return more;
+    }
+    let end = |side: f64| centre.map(|at| at + side * reach);
+    tree.within(all, end(-1.0), end(1.0)).into_iter().filter(may_hold).collect()
 }
 
 #[cfg(test)]
@@ -117,7 +146,8 @@ mod tests {
                 let target = [a, b, c].map(|x| (f64::from(x) + 0.3).ln_1p());
                 let expected = interpolated(&places, &target).map(|inside| inside.value);
                 prop_assert!(!(expected.is_some() && planes.exclude(&target)));
-                let found = among(&all, value, (0..8).collect(), &target, (&planes, &tree)).map(|inside| inside.value);
+                let starts: [&dyn Fn() -> Vec<u32>; 2] = [&|| (0..3).collect(), &|| (0..8).collect()];
+                let found = among(&all, value, starts, &target, (&planes, &tree)).map(|inside| inside.value);
                 match (found, expected) {
                     (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-9, "{a} {b}"),
                     (a, b) => prop_assert_eq!(a, b),

@@ -12,6 +12,9 @@ const MOST_ITERATIONS: usize = 100_000;
 /// Most equations: three axes and the sum.
 pub(super) const MOST: usize = 4;
 
+/// The right side of the equations: the sum of the weights.
+const ONE: [f64; MOST] = [1.0, 0.0, 0.0, 0.0];
+
 /// Where a place is, seen from a sphere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -34,19 +37,22 @@ type Square = [[f64; MOST]; MOST];
 
 impl Programme {
     /// The equations of some places around a target.
-    pub(super) fn new(places: &[(&[f64], f64)], target: &[f64]) -> Self {
+    pub(super) fn new<'p>(places: impl ExactSizeIterator<Item = &'p [f64]>, target: &[f64]) -> Self {
         let rows = target.len() + 1;
         let mut programme =
             Programme { rows, columns: Vec::with_capacity(places.len() + rows), basis: [0; MOST], extra: 0 };
-        for (at, _) in places {
-            let mut column = [0.0; MOST];
-            column[0] = 1.0;
-            for axis in 0..target.len() {
-                column[axis + 1] = at[axis] - target[axis];
-            }
-            programme.columns.push(column);
-        }
+        places.for_each(|at| programme.add(at, target));
         programme
+    }
+
+    /// With one more place.
+    pub(super) fn add(&mut self, at: &[f64], target: &[f64]) {
+        let mut column = [0.0; MOST];
+        column[0] = 1.0;
+        for axis in 0..target.len() {
+            column[axis + 1] = at[axis] - target[axis];
+        }
+        self.columns.push(column);
     }
 
     /// The squares of the distances of all places from the target.
@@ -70,9 +76,7 @@ impl Programme {
 
     /// The amounts of the columns in the basis.
     fn amounts(&self) -> Option<[f64; MOST]> {
-        let mut right = [0.0; MOST];
-        right[0] = 1.0;
-        solved(self.matrix(), right, self.rows)
+        solved(self.matrix(), ONE, self.rows)
     }
 
     /// The places that count and their weights.
@@ -135,8 +139,7 @@ impl Programme {
             let Some(entering) = self.entering(allowed, costs, &multipliers, is_sphere, is_greedy) else {
                 return Some(multipliers);
             };
-            let share = solved(matrix, self.columns[entering], self.rows)?;
-            let amounts = self.amounts()?;
+            let [share, amounts] = solved_all(matrix, [self.columns[entering], ONE], self.rows)?;
             let mut leaving: Option<(usize, f64)> = None;
             for at in 0..self.rows {
                 if share[at] > 1e-12 {
@@ -261,14 +264,23 @@ fn transposed(matrix: &Square) -> Square {
 }
 
 /// The solution of linear equations; `None` if they are dependent.
-fn solved(mut matrix: Square, mut right: [f64; MOST], size: usize) -> Option<[f64; MOST]> {
+fn solved(matrix: Square, right: [f64; MOST], size: usize) -> Option<[f64; MOST]> {
+    solved_all(matrix, [right], size).map(|[solution]| solution)
+}
+
+/// The same of several right sides.
+fn solved_all<const N: usize>(
+    mut matrix: Square,
+    mut rights: [[f64; MOST]; N],
+    size: usize,
+) -> Option<[[f64; MOST]; N]> {
     for at in 0..size {
         let pivot = (at..size).max_by(|a, b| matrix[*a][at].abs().total_cmp(&matrix[*b][at].abs()))?;
         if matrix[pivot][at] == 0.0 {
             return None;
         }
         matrix.swap(at, pivot);
-        right.swap(at, pivot);
+        rights.iter_mut().for_each(|right| right.swap(at, pivot));
         let pivot_row = matrix[at];
         for row in at + 1..size {
             let factor = matrix[row][at] / pivot_row[at];
@@ -276,17 +288,19 @@ fn solved(mut matrix: Square, mut right: [f64; MOST], size: usize) -> Option<[f6
                 for (value, pivot) in matrix[row].iter_mut().zip(&pivot_row).take(size).skip(at) {
                     *value -= factor * pivot;
                 }
-                right[row] -= factor * right[at];
+                rights.iter_mut().for_each(|right| right[row] -= factor * right[at]);
             }
         }
     }
     for at in (0..size).rev() {
-        for column in at + 1..size {
-            right[at] -= matrix[at][column] * right[column];
+        for right in &mut rights {
+            for column in at + 1..size {
+                right[at] -= matrix[at][column] * right[column];
+            }
+            right[at] /= matrix[at][at];
         }
-        right[at] /= matrix[at][at];
     }
-    Some(right)
+    Some(rights)
 }
 
 #[cfg(test)]
