@@ -2,6 +2,7 @@
 """Held-out accuracy on the public GPU tables of AIConfigurator: the tables in gpu-tables.md.
 
     gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N]
+    gpu-tables.py DATA ANSWER_TASKS --monotone [--only TEXT] [--most N]
     gpu-tables.py DATA PERFDB --imported SYSTEM/FRAMEWORK/VERSION [--only TEXT] [--most N]
     gpu-tables.py DATA PERFDB --rows SYSTEM
     gpu-tables.py DATA PERFDB --roofline h100_sxm/FRAMEWORK/VERSION [--only TEXT] [--most N]
@@ -11,10 +12,11 @@ With --imported the program itself is asked: it imports the tables of that versi
 copies of the imported tables. With --rows all versions of a system are imported, and each row of all tables is asked its own query.
 With --roofline sizes between those of rows are asked, under the default rules and the best, and no answer and no lower end may be shorter than the
 peaks of the device allow, but next to rows that are themselves: what they read lies in caches.
+With --monotone pairs of calls are predicted of which the second has more of one size, and those pairs are counted in which it takes less time.
 --process also fits a Gaussian process (Matern 3/2, one range per axis, logarithmic sizes) to the rows of the tables without a formula.
 Needs pyarrow (but for --imported and --rows); --process needs scikit-learn. Which rows are left out depends on a hash alone.
 """
-import argparse, csv, hashlib, io, json, math, shutil, subprocess, sys, tempfile, warnings
+import argparse, bisect, csv, hashlib, io, itertools, json, math, shutil, subprocess, sys, tempfile, warnings
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -164,6 +166,90 @@ def line(scores, count):
     percent = lambda share: 100 * math.expm1(at([one[0] for one in scores], share))
     covered = 100 * sum(one[1] for one in scores) / len(scores)
     return f"{count} | {100 * len(scores) / count:.0f} % | {percent(0.5):.2f} | {percent(0.9):.1f} | {covered:.1f} | ±{100 * at([one[2] for one in scores], 0.5):.1f} %"
+
+
+# Sizes that grow, of tables whose rows are compared in pairs.
+GROWING = {"gemm": ["m", "n", "k"], "prefill_attention": ["batch", "query_tokens"], "decode_attention": ["batch", "past_tokens"]}
+
+
+def pairs_of(name, kind, points, most):
+    """Pairs of calls of which the second has up to twice as much of one size: (slice, first, second, axis)."""
+    growing = [kind["axes"].index(axis) for axis in GROWING[kind["family"]]]
+    for number, i in enumerate(sorted(range(len(points)), key=lambda i: chance("pair", name, points[i][:2]))[:most]):
+        draws = iter(range(10**9))
+        draw = lambda: chance("pair size", name, number, next(draws))
+        slice_, first, _ = points[i]
+        first = list(first)
+        for at in growing:
+            if draw() < 0.5:
+                first[at] = max(1, round(first[at] * 2 ** (1.8 * draw() - 0.9)))
+        axis = growing[int(draw() * len(growing))]
+        second = list(first)
+        second[axis] = max(first[axis] + 1, round(first[axis] * 2 ** (0.1 + 0.9 * draw())))
+        yield slice_, tuple(first), tuple(second), axis
+
+
+class Lines:
+    """Rows that differ in one size alone."""
+
+    def __init__(self, points, growing):
+        self.us, self.values, self.lines = {}, defaultdict(set), defaultdict(list)
+        for slice_, at, us in points:
+            self.us[slice_, at] = us
+            for axis in growing:
+                self.values[slice_, axis].add(at[axis])
+                self.lines[slice_, axis, at[:axis] + at[axis + 1 :]].append((at[axis], us))
+        self.values = {key: sorted(values) for key, values in self.values.items()}
+        for line in self.lines.values():
+            line.sort()
+        self.growing = growing
+
+    def around(self, slice_, axis, value):
+        """The nearest sizes of rows on both sides."""
+        values = self.values[slice_, axis]
+        above = bisect.bisect_left(values, value)
+        return {values[max(0, above - 1)], values[min(above, len(values) - 1)]} if values[min(above, len(values) - 1)] != value else {value}
+
+    def fall(self, slice_, first, second, axis):
+        """Whether rows around a pair fall along its axis."""
+        others = [self.around(slice_, at, value) if at in self.growing else {value} for at, value in enumerate(first) if at != axis]
+        low, high = min(self.around(slice_, axis, first[axis])), max(self.around(slice_, axis, second[axis]))
+        for corner in itertools.product(*others):
+            times = [us for value, us in self.lines.get((slice_, axis, corner), []) if low <= value <= high]
+            if any(after < before for before, after in zip(times, times[1:])):
+                return True
+        return False
+
+
+def monotone(arguments):
+    """Counts pairs of calls of which the one with more of a size is said to take less time."""
+    print("| table | pairs of | pairs | falls | where rows fall, too | beyond the interval | median, % | 90th percentile, % | greatest, % |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name, file, kind in TABLES:
+        if arguments.only not in name or kind["family"] not in GROWING:
+            continue
+        group, points = read(arguments.data / f"{file}.parquet", kind)
+        lines = Lines(points, [kind["axes"].index(axis) for axis in GROWING[kind["family"]]])
+        pairs = {}
+        for dtype in sorted({slice_[0] for slice_, *_ in points}):
+            pairs[dtype] = list(pairs_of(f"{name} {dtype}", kind, [point for point in points if point[0][0] == dtype], arguments.most))
+        calls = sorted({(slice_, at) for some in pairs.values() for slice_, *both, _ in some for at in both} - lines.us.keys())
+        number = {call: len(points) + at for at, call in enumerate(calls)}
+        found = answer(arguments.program, text(name, kind, group, points + [(*call, 0) for call in calls], set(), set(number.values())))
+        us = {call: (own,) * 3 for call, own in lines.us.items()} | {call: found[at] for call, at in number.items() if at in found}
+        for dtype, some in pairs.items():
+            cells = defaultdict(list)
+            for slice_, first, second, axis in some:
+                if (slice_, first) not in us or (slice_, second) not in us:
+                    continue
+                rows = sum((slice_, at) in lines.us for at in (first, second))
+                (before, low, _), (after, _, high) = us[slice_, first], us[slice_, second]
+                fall = 1 - after / before if after < before * (1 - 1e-9) else 0
+                cells[rows].append((fall, fall and lines.fall(slice_, first, second, axis), rows < 2 and after < low and before > high))
+            for rows, all_pairs in sorted(cells.items()):
+                falls = [one for one in all_pairs if one[0]]
+                percent = " | ".join(f"{100 * at([fall for fall, *_ in falls], share):.1f}" for share in (0.5, 0.9, 1)) if falls else "| |"
+                of = ("two predictions", "a row and a prediction", "two rows")[rows]
+                print(f"| {name} {dtype} | {of} | {len(all_pairs)} | {len(falls)} | {sum(own for _, own, _ in falls)} | {sum(beyond for *_, beyond in falls)} | {percent} |", flush=True)
 
 
 # Tables by how their names begin, and the columns of which every value is left out.
@@ -376,7 +462,10 @@ def main():
     parser.add_argument("--imported", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask the program itself")
     parser.add_argument("--rows", metavar="SYSTEM", help="ask each row its own query")
     parser.add_argument("--roofline", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask sizes between those of rows, and compare with the peaks of the device")
+    parser.add_argument("--monotone", action="store_true", help="count pairs of calls of which the larger is said to take less time")
     arguments = parser.parse_args()
+    if arguments.monotone:
+        return monotone(arguments)
     if arguments.roofline:
         return roofline(arguments)
     if arguments.rows:
