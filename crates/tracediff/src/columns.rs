@@ -203,10 +203,19 @@ pub(crate) struct Runtimes {
     pub(crate) other: bool,
 }
 
+/// Numbers in the tables of a trace of the names and arguments of a piece of it.
+#[derive(Debug, Default)]
+pub(crate) struct Adopted {
+    names: Vec<NameId>,
+    arguments: Vec<NameId>,
+}
+
 impl Columns {
-    /// Puts the rows of the piece of the trace that follows behind these.
-    pub(crate) fn append(&mut self, mut piece: Columns) {
-        let names = self.names.adopt(&piece.names);
+    /// Puts the rows of the piece of the trace that follows behind these. Of the tables of names that the piece has from an earlier one,
+    /// what was adopted then is.
+    pub(crate) fn append(&mut self, piece: &mut Columns, adopted: &mut Adopted) {
+        self.names.adopt_new(&piece.names, &mut adopted.names);
+        let names = adopted.names.as_slice();
         let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
         if !piece.ids.is_empty() {
             piece.adopt_ids(&mut self.ids);
@@ -243,7 +252,8 @@ impl Columns {
         self.launched.extend(piece.launched.iter().map(|kernel| name(*kernel)));
         self.launched_sizes.append(&mut piece.launched_sizes);
         self.kernel_sizes.extend(piece.kernel_sizes.drain().map(|(index, size)| (self.events + index, size)));
-        let arguments = self.arguments.adopt(&piece.arguments);
+        self.arguments.adopt_new(&piece.arguments, &mut adopted.arguments);
+        let arguments = adopted.arguments.as_slice();
         let text = |id: NameId| arguments.get(id as usize).copied().unwrap_or(NO_NAME);
         self.calls.extend(piece.calls.iter().map(|call| OperatorCall {
             name: name(call.name),

@@ -2,6 +2,7 @@
 
 mod of_profile;
 mod operators;
+mod piece;
 mod taken;
 
 use std::convert::Infallible;
@@ -26,7 +27,8 @@ use crate::legacy::times::Doubles;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::steps::may_be_step;
 use crate::time::{Picoseconds, picoseconds};
-use taken::{Numbers, TakenEvent};
+use piece::{Piece, Tables};
+use taken::TakenEvent;
 
 /// Members of `args` that are used; they follow those of the trace doctor, which has the first four too.
 const ARGS: [&str; 13] = [
@@ -87,29 +89,6 @@ impl Default for Check {
     }
 }
 
-/// The events of a piece of a trace.
-#[derive(Debug)]
-struct Piece {
-    columns: Columns,
-    doctor: Collector,
-    numbers: Numbers,
-    has_formula: Vec<Option<bool>>,
-}
-
-/// Rows of each kind that a piece has room for from the start: lists that grow are copied.
-const ROOM: usize = 1024;
-
-impl Default for Piece {
-    fn default() -> Piece {
-        let mut columns = Columns::default();
-        columns.kernels.reserve_exact(ROOM);
-        columns.launches.reserve_exact(ROOM);
-        columns.operators.reserve_exact(ROOM);
-        columns.lone_frames.reserve_exact(ROOM);
-        Piece { columns, doctor: Collector::default(), numbers: Numbers::default(), has_formula: Vec::new() }
-    }
-}
-
 /// Reads a trace file, or under the present rules a profile of another form.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
     if wanted.findings
@@ -142,23 +121,24 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
     let args = Collector::ARGS.iter().chain(own).copied();
     let read_options = ReadOptions::profiler().args(args).members(MEMBERS);
     let read_options = if wanted.findings { read_options.with_forms() } else { read_options };
+    let tables = Tables::default();
     read_ordered(
         source,
         &read_options,
         wanted.threads.max(1),
         |piece: &mut Piece, event| {
+            piece.begin(&tables);
             let taken = if wanted.check { piece.doctor.take(event) } else { Taken::default() };
             piece.columns.take(TakenEvent::new(event, taken, &mut piece.numbers), &mut piece.has_formula, wanted);
             Ok::<(), Infallible>(())
         },
         |part| {
             match part {
-                Part::Chunk(piece) => {
-                    columns.append(piece.columns);
-                    doctor.append(piece.doctor);
-                }
+                Part::Chunk(piece) => doctor.append(tables.append(&mut columns, piece)),
                 Part::Restart => {
-                    columns = Columns::default();
+                    // Pieces that are under way know the numbers of names.
+                    let Columns { names, arguments, .. } = std::mem::take(&mut columns);
+                    columns = Columns { names, arguments, ..Columns::default() };
                     doctor = Collector::default();
                 }
                 Part::Member { name, value } => {

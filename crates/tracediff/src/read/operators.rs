@@ -32,13 +32,14 @@ impl Columns {
         let (start, duration) = (start.unwrap_or(HostOperator::NEVER), taken.duration().unwrap_or(0).max(0));
         let duration = i64::try_from(duration).unwrap_or(i64::MAX);
         let thread = self.thread(&mut taken);
+        let mut list = |place, wanted| if wanted { self.list(taken.event, place) } else { None };
+        let (dims, types) = (list(DIMS, is_shaped || has_formula), list(TYPES, is_shaped || has_formula));
         if is_shaped || external.is_there() {
-            let mut list = |place| if is_shaped { self.list(taken.event, place).unwrap_or(NO_NAME) } else { NO_NAME };
-            let (dims, types) = (list(DIMS), list(TYPES));
-            let duration = duration.into();
+            let shown = |list: Option<NameId>| list.filter(|_| is_shaped).unwrap_or(NO_NAME);
+            let (dims, types, duration) = (shown(dims), shown(types), duration.into());
             self.operators.push(HostOperator { external, name, thread, start, duration, dims, types });
         }
-        if has_formula && let Some(arguments) = self.call_arguments(taken.event) {
+        if has_formula && let Some(arguments) = self.call_arguments(taken.event, dims, types) {
             self.calls.push(OperatorCall { external, name, thread, start, duration, arguments });
         }
     }
@@ -55,7 +56,12 @@ impl Columns {
         })
     }
 
-    fn call_arguments(&mut self, event: &Event<'_>) -> Option<CallArguments> {
+    fn call_arguments(
+        &mut self,
+        event: &Event<'_>,
+        dims: Option<NameId>,
+        types: Option<NameId>,
+    ) -> Option<CallArguments> {
         if let Some(Value::Text(collective)) = event.arg(COLLECTIVE) {
             let number = |at| event.number_arg(at).and_then(|number| number.to_i64()?.try_into().ok());
             let element_type = event.arg(MESSAGE_TYPE)?.as_text()?;
@@ -67,8 +73,7 @@ impl Columns {
                 ranks: number(RANKS)?.try_into().ok()?,
             });
         }
-        let dims = self.list(event, DIMS)?;
-        let types = self.list(event, TYPES)?;
+        let (dims, types) = (dims?, types?);
         Some(CallArguments::Lists { dims, types, values: self.list(event, VALUES).unwrap_or(NO_NAME) })
     }
 
