@@ -177,39 +177,25 @@ pub(crate) fn frames_at_launches(
     launch: impl Fn(u32) -> (u32, Picoseconds),
     wanted: Vec<u32>,
 ) -> Vec<(u32, u32)> {
-    let threads = wanted.iter().map(|at| launch(*at).0).max().map_or(0, |thread| thread as usize + 1);
-    let mut launching = vec![false; threads];
-    for at in &wanted {
-        launching[launch(*at).0 as usize] = true;
-    }
-    let on_launching = |at: &u32| launching.get(frame(*at).thread as usize).copied().unwrap_or(false);
-    let mut by_thread: Vec<u32> = (0..count as u32).filter(on_launching).collect();
-    let key = |at: &u32| {
-        let frame = frame(*at);
-        let id = if frame.id.is_there() { frame.id } else { Id::plain(b"-1").unwrap_or(Id::MISSING) };
-        (frame.thread, frame.start, std::cmp::Reverse(frame.duration), id)
-    };
-    if !by_thread.is_sorted_by_key(key) {
-        by_thread.sort_by_key(key);
-    }
     let mut queries = wanted;
     if !queries.is_sorted_by_key(|at| launch(*at)) {
         queries.sort_by_key(|at| launch(*at));
     }
-    let mut found = Vec::new();
-    let mut coming = by_thread.into_iter().peekable();
-    let mut pile: Vec<u32> = Vec::new();
+    let by_thread = on_launching_threads(count, &frame, queries.iter().map(|at| launch(*at).0));
+    let mut found = Vec::with_capacity(queries.len());
+    let mut coming = by_thread.into_iter().map(|at| (at, frame(at))).peekable();
+    let mut pile: Vec<(u32, Around)> = Vec::new();
     for query in queries {
         let (thread, time) = launch(query);
-        while let Some(next) = coming.next_if(|at| {
-            let frame = frame(*at);
-            (frame.thread, frame.start) <= (thread, time)
-        }) {
-            pile.push(next);
+        let covers = |frame: &Around| frame.thread == thread && time <= frame.start + frame.duration;
+        while let Some(next) = coming.next_if(|(_, frame)| (frame.thread, frame.start) <= (thread, time)) {
+            // What has ended already covers no later launch either.
+            if covers(&next.1) {
+                pile.push(next);
+            }
         }
-        while let Some(top) = pile.last() {
-            let frame = frame(*top);
-            if frame.thread == thread && time <= frame.start + frame.duration {
+        while let Some((top, frame)) = pile.last() {
+            if covers(frame) {
                 found.push((query, *top));
                 break;
             }
@@ -217,4 +203,34 @@ pub(crate) fn frames_at_launches(
         }
     }
     found
+}
+
+/// The frames on threads that launch, by thread and in order of preference.
+fn on_launching_threads(count: usize, frame: impl Fn(u32) -> Around, threads: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut launching: Vec<bool> = Vec::new();
+    for thread in threads.map(|thread| thread as usize) {
+        if thread >= launching.len() {
+            launching.resize(thread + 1, false);
+        }
+        launching[thread] = true;
+    }
+    let key = |frame: &Around| {
+        let id = if frame.id.is_there() { frame.id } else { Id::negative(0) };
+        (frame.thread, frame.start, std::cmp::Reverse(frame.duration), id)
+    };
+    let mut by_thread: Vec<u32> = Vec::with_capacity(count);
+    let (mut last, mut is_sorted) = (None, true);
+    for at in 0..count as u32 {
+        let frame = frame(at);
+        if launching.get(frame.thread as usize) == Some(&true) {
+            let this = Some(key(&frame));
+            is_sorted = is_sorted && last <= this;
+            last = this;
+            by_thread.push(at);
+        }
+    }
+    if !is_sorted {
+        by_thread.sort_by_key(|at| key(&frame(*at)));
+    }
+    by_thread
 }

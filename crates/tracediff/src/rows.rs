@@ -1,5 +1,7 @@
 //! Kernels, launches and operators of a trace in few bytes each: traces have millions of them, and all are held at one time.
 
+use std::ops::Range;
+
 use perfdb_trace::packed::{Ids, Span, Spans, Times};
 
 use crate::columns::{HostOperator, Kernel, Launch};
@@ -110,8 +112,8 @@ impl KernelRows {
 
     /// All of them, by number.
     #[inline]
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Kernel> + DoubleEndedIterator + Clone + '_ {
-        self.rows.iter().enumerate().map(|(at, row)| self.kernel(at, row))
+    pub(crate) fn iter(&self) -> KernelIter<'_> {
+        KernelIter { kernels: self, numbers: 0..self.rows.len() }
     }
 
     /// Puts other times in place of those of a kernel.
@@ -162,6 +164,36 @@ impl KernelRows {
         }
     }
 }
+
+/// Kernels by number. Whoever looks at one takes what is needed of it, so each is put together on the spot.
+#[derive(Debug, Clone)]
+pub(crate) struct KernelIter<'a> {
+    kernels: &'a KernelRows,
+    numbers: Range<usize>,
+}
+
+impl Iterator for KernelIter<'_> {
+    type Item = Kernel;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Kernel> {
+        self.kernels.get(self.numbers.next()?)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.numbers.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for KernelIter<'_> {
+    #[inline(always)]
+    fn next_back(&mut self) -> Option<Kernel> {
+        self.kernels.get(self.numbers.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for KernelIter<'_> {}
 
 impl FromIterator<Kernel> for KernelRows {
     fn from_iter<T: IntoIterator<Item = Kernel>>(kernels: T) -> KernelRows {

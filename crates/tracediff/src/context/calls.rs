@@ -140,6 +140,9 @@ fn nested(
     });
     // The operators of attention that others wrap get padded heads: the one around them has those of the model.
     let is_wrapped = |name: NameId| names.get(name).rsplit_once("::").is_some_and(|(_, base)| WRAPPED.contains(&base));
+    let mut attends: Vec<Option<bool>> = vec![None; names.len()];
+    let mut attends =
+        |name: NameId| *attends[name as usize].get_or_insert_with(|| names.get(name).contains("scaled_dot_product"));
     let mut around: Option<&OperatorCall> = None;
     order.retain(|at| {
         let call = call(*at);
@@ -147,7 +150,7 @@ fn nested(
         if inside && is_wrapped(call.name) {
             return false;
         }
-        if names.get(call.name).contains("scaled_dot_product") && !inside {
+        if !inside && attends(call.name) {
             around = Some(call);
         }
         true

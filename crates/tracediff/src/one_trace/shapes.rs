@@ -57,19 +57,19 @@ pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]
     let mut call_of = vec![NO_OPERATOR; launches.count()];
     let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
     let mut row_of = Vec::new();
-    let mut known: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut known = vec![NO_OPERATOR; columns.operators.len()];
     let found = if columns.linked.is_empty() {
         frames_at_launches(columns.operators.len(), around, |number| launches.place(number), used)
     } else {
         linked(columns, &used)
     };
     for (launch, frame) in found {
-        let next = row_of.len() as u32;
-        let call = *known.entry(frame).or_insert(next);
-        if call == next {
+        let call = &mut known[frame as usize];
+        if *call == NO_OPERATOR {
+            *call = row_of.len() as u32;
             row_of.push(rows.number(frame as usize));
         }
-        call_of[launch as usize] = call;
+        call_of[launch as usize] = *call;
     }
     let of_kernel = |launch: &u32| if *launch == NO_LAUNCH { NO_OPERATOR } else { call_of[*launch as usize] };
     let of_copy = |(copy, launch): (&GpuCopy, &u32)| {
