@@ -6,6 +6,8 @@ use tempfile::TempDir;
 
 #[path = "compare_traces/action.rs"]
 mod action;
+#[path = "compare_traces/captures.rs"]
+mod captures;
 #[path = "compare_traces/ranks.rs"]
 mod ranks;
 #[path = "compare_traces/runs.rs"]

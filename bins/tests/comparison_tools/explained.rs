@@ -116,6 +116,28 @@ fn a_sum_of_which_a_kernel_is_missing_has_no_interval() -> TestResult {
     Ok(())
 }
 
+#[test]
+fn kernels_that_are_all_slower_by_one_factor_are_one_sentence() -> TestResult {
+    let folder = Folder::new()?;
+    let name = r#"{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "empirical (PID: 0)"}}"#;
+    // 10 % slower, each within 1 % of that; the longest lies at one end.
+    let kernels = [(16, 100, 1.11), (32, 100, 1.1), (48, 100, 1.1), (64, 100, 1.09), (80, 100, 1.1), (96, 1000, 1.09)];
+    let (mut events, mut profile) = (String::new(), "Type,Start Time(us),Duration(us),Input Shapes\n".to_owned());
+    for (at, (rows, us, factor)) in kernels.into_iter().enumerate() {
+        events += &product(at, rows, "MEASURED", us);
+        let took = f64::from(us) * factor;
+        profile += &format!("MatMulV2,{},{took:.3},\"{rows},512;2048,512\"\n", 1 + 2000 * at);
+    }
+    folder.write("t.json", format!(r#"{{"traceEvents": [{name}{events}]}}"#))?;
+    folder.write("p.csv", profile)?;
+    let ran = folder.run("explain-prediction", &M6)?;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let causes = ran.stdout.lines().filter(|line| line.contains("time per call")).collect::<Vec<_>>();
+    assert_eq!(causes.len(), 1, "{}", ran.stdout);
+    assert!(causes[0].contains("all kernels take 9.3 % longer than predicted"), "{}", ran.stdout);
+    Ok(())
+}
+
 /// Checks what viewers need, and gives the number of slices and of arrows.
 fn check_trace(text: &str) -> Result<(usize, usize), Box<dyn Error>> {
     let document: Value = serde_json::from_str(text)?;
