@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use perfdb_tracediff::ranks::{RankResult, Ranks, Straggler};
+use perfdb_tracediff::ranks::{Collective, RankResult, Ranks, Straggler};
 
 use super::Sides;
 use crate::layout::{Cell, Column, Layout, Table, Tone};
@@ -211,12 +211,19 @@ fn collectives(out: &mut String, ranks: &Ranks, layout: Layout) {
             row.count.to_string().into(),
             format!("{:.2}", row.waiting_us).into(),
             format!("{:.2}", row.transfer_us).into(),
-            format!("rank {}, by {:.2} us; last to {:.0} %", row.latest_rank, row.late_us, 100.0 * row.last_share)
-                .into(),
+            latest(row).into(),
         ]);
     }
     let _ = writeln!(out, "\n{}", layout.heading("COLLECTIVES, us of a rank in one"));
     out.push_str(&table.text(layout));
+}
+
+/// The rank that holds up the others; nobody does where senders leave before anyone could wait for them.
+fn latest(row: &Collective) -> String {
+    if row.late_us < 0.0 {
+        return "-".to_owned();
+    }
+    format!("rank {}, by {:.2} us; last to {:.0} %", row.latest_rank, row.late_us, 100.0 * row.last_share)
 }
 
 fn steps(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
@@ -235,8 +242,8 @@ fn steps(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
     for row in rows.iter().take(shown) {
         table.push([
             Cell::from(row.step.map_or_else(|| "-".to_owned(), |step| step.to_string())),
-            row.rank.to_string().into(),
-            format!("{:.3}", row.late_ms).into(),
+            if row.late_ms < 0.0 { "-".to_owned() } else { row.rank.to_string() }.into(),
+            if row.late_ms < 0.0 { "-".to_owned() } else { format!("{:.3}", row.late_ms) }.into(),
             format!("{:.3}", row.waiting_ms).into(),
         ]);
     }
