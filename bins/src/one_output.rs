@@ -4,7 +4,7 @@
 
 mod texts;
 
-pub(crate) use texts::{exceeded, markdown_is, printed, refuse_inputs, verdict_is, write_texts};
+pub(crate) use texts::{exceeded, has_texts, markdown_is, printed, refuse_inputs, verdict_is, write_texts};
 
 use clap::{Arg, ArgAction, Command};
 use std::ffi::{OsStr, OsString};

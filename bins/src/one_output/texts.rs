@@ -49,6 +49,11 @@ pub(crate) fn verdict_is(verdict: String) {
     with(|texts| texts.verdict = Some(verdict));
 }
 
+/// Whether files of text were asked for.
+pub(crate) fn has_texts() -> bool {
+    TEXTS.lock().is_ok_and(|texts| texts.is_some())
+}
+
 /// What a file of Markdown holds in place of what is printed; its first paragraph is the verdict.
 pub(crate) fn markdown_is(text: String) {
     with(|texts| texts.markdown = Some(text));

@@ -1,7 +1,7 @@
 //! Where the time of one trace goes.
 
 use crate::comparison::usable_cores;
-use crate::one_output::markdown_is;
+use crate::one_output::{has_texts, markdown_is};
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::table_file::TableFile;
@@ -167,7 +167,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if arguments.max_bytes.is_some() && tables.len() > 0 {
         return Err(Failure::usage("--max-bytes bounds no Parquet file"));
     }
+    // Other forms show no Python frames.
+    let mut forms = files.iter().map(|(form, _)| *form).chain(arguments.output.is_none().then_some(chosen));
+    let shows_frames = forms.any(|form| matches!(form, Form::Json | Form::Html));
     let options = LoadOptions {
+        stacks: shows_frames,
         alone: true,
         repeated_passes: arguments.phase != PhaseFilter::All || arguments.step.is_some(),
         pieces: arguments.trace_out.is_some(),
@@ -204,7 +208,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             (form, None) => Staged::with(path, answer.shown(form)?.as_bytes(), Parents::MustExist)?,
         });
     }
-    if chosen == Form::Text {
+    if chosen == Form::Text && has_texts() {
         markdown_is(answer.shown(Form::Markdown)?);
     }
     if arguments.output.is_none() {
