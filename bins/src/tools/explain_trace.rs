@@ -169,7 +169,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     // Other forms show no Python frames.
     let mut forms = files.iter().map(|(form, _)| *form).chain(arguments.output.is_none().then_some(chosen));
-    let shows_frames = forms.any(|form| matches!(form, Form::Json | Form::Html));
+    let shows_frames = forms.any(|form| matches!(form, Form::Html));
     let options = LoadOptions {
         stacks: shows_frames,
         alone: true,
