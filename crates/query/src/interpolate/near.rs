@@ -34,7 +34,7 @@ impl Tree {
         self.nearest_in(all, target, count, [None; 3])
     }
 
-    /// The nearest ones that are no farther than a distance.
+    /// The nearest ones within a distance.
     pub(super) fn nearest_within(&self, all: &[[f64; 3]], target: [f64; 3], farthest: f64, count: usize) -> Vec<u32> {
         self.search(Search::new(all, target, count, farthest * farthest, [None; 3]))
     }
