@@ -5,8 +5,15 @@ use crate::output::{print_note, warn, warn_as_original};
 use bitcode::{Decode, Encode};
 use perfdb_compare::Warning;
 use perfdb_compare::regression::{Baseline, Regression};
+use perfdb_files::escape::shown;
+use perfdb_tracediff::Trace;
 use std::num::NonZero;
 use std::str::FromStr;
+
+/// What was left open in reading a trace: replays whose captures contradict each other.
+pub(crate) fn notes_of(trace: &Trace) -> impl Iterator<Item = String> {
+    trace.notes().iter().map(|note| format!("{}: {note}", shown(trace.path())))
+}
 
 /// Prints what was odd about the inputs, and which option or tool helps.
 pub fn print_warnings(warnings: &[Warning]) {

@@ -14,7 +14,7 @@ use perfdb_tracediff::{
 use super::parquet::{self, ParquetTable};
 use super::plan::{Common, Plan};
 use super::remedy::{line_of_caution, line_of_error};
-use crate::comparison::usable_cores;
+use crate::comparison::{notes_of, usable_cores};
 use crate::gate::{Gate, percent};
 use crate::provenance::provenance;
 use crate::{Failure, Status, error_line, print, print_note, print_styled, progress, warn};
@@ -67,7 +67,9 @@ pub(super) fn compare_one(
     let threads = usable_cores().div_ceil(2);
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);
     let loaded = load(traces, captures, &options)?;
-    print_notes(&loaded, traces);
+    let mut notes: Vec<String> = loaded.iter().flat_map(notes_of).collect();
+    notes.dedup();
+    notes.iter().for_each(|note| print_note(note));
     let analysis = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
     let events = outputs.events.map(|path| write_events(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
     let page = outputs.page.map(|path| stage_page(path, &analysis, traces)).transpose()?.flatten();
@@ -166,16 +168,6 @@ fn load(traces: [&Path; 2], captures: [Option<&Path>; 2], options: &LoadOptions)
             Err(Failure::lines(lines))
         }
     }
-}
-
-/// What was left open in reading the traces: replays whose captures contradict each other.
-fn print_notes(traces: &[Trace; 2], names: [&Path; 2]) {
-    let mut lines: Vec<String> = Vec::new();
-    for (trace, name) in traces.iter().zip(names) {
-        lines.extend(trace.notes().iter().map(|note| format!("{}: {note}", name.display())));
-    }
-    lines.dedup();
-    lines.iter().for_each(|line| print_note(line));
 }
 
 /// Compares two loaded traces; findings go to stderr. `names` are the traces as the user wrote them.

@@ -1,6 +1,6 @@
 //! A database of the operators of GPU traces.
 
-use crate::comparison::usable_cores;
+use crate::comparison::{notes_of, usable_cores};
 use crate::database::LockArguments;
 use crate::registry::{Job, Tool};
 use crate::run_record::run_of;
@@ -82,9 +82,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         LoadOptions { alone: true, stacks: false, unwindowed, threads: usable_cores(), ..LoadOptions::default() };
     let open = |path: &PathBuf| Trace::open_with_capture(path, capture.as_deref(), &options);
     let traces = traces.iter().map(open).collect::<Result<Vec<Trace>, _>>()?;
-    for trace in &traces {
-        trace.notes().iter().for_each(|note| print_note(&format!("{}: {note}", shown(trace.path()))));
-    }
+    traces.iter().flat_map(notes_of).for_each(|note| print_note(&note));
     let found = measured(&traces, MeasuredOptions { dtype })?;
     if found.tables.is_empty() {
         let names: Vec<String> = traces.iter().map(|trace| shown(trace.path())).collect();

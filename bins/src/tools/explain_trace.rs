@@ -1,6 +1,6 @@
 //! Where the time of one trace goes.
 
-use crate::comparison::usable_cores;
+use crate::comparison::{notes_of, usable_cores};
 use crate::one_output::{has_texts, markdown_is};
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
@@ -10,7 +10,6 @@ use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueEnum};
 use perfdb_doctor::Code;
-use perfdb_files::escape::shown;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::layout::Layout;
 use perfdb_report::one_trace;
@@ -169,7 +168,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     // Other forms show no Python frames.
     let mut forms = files.iter().map(|(form, _)| *form).chain(arguments.output.is_none().then_some(chosen));
-    let shows_frames = forms.any(|form| matches!(form, Form::Html));
+    let shows_frames = forms.any(|form| form == Form::Html);
     let options = LoadOptions {
         stacks: shows_frames,
         alone: true,
@@ -181,9 +180,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         ..LoadOptions::default()
     };
     let trace = Trace::open_with_capture(&arguments.trace, arguments.capture.as_deref(), &options)?;
-    for note in trace.notes() {
-        print_note(&format!("{}: {note}", shown(trace.path())));
-    }
+    notes_of(&trace).for_each(|note| print_note(&note));
     let devices = arguments.devices.as_deref().map(open_devices).transpose()?.unwrap_or_default();
     let mut selection = Selection { phase: arguments.phase, rows: None, top: Some(arguments.top), devices };
     let mut one = explain(&trace, &selection)?;

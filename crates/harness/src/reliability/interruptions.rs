@@ -182,6 +182,7 @@ fn is_cut_json(path: &Path, entry: &Entry) -> bool {
         && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err()
 }
 
+/// Tools whose every run has a folder of its own.
 fn measures(line: &Line) -> bool {
     matches!(line.tool(), "op-replay" | "run-all-op")
 }
@@ -268,11 +269,6 @@ impl Writer {
         self.line.tool() == "run-all-op"
     }
 
-    /// Tools whose every run has a folder of its own.
-    fn measures(&self) -> bool {
-        measures(&self.line)
-    }
-
     fn wrong_after(&self, fault: &Fault, outcome: &Outcome, found: &Files) -> Vec<String> {
         let mut wrong = Vec::new();
         let has_failed = matches!(outcome.ended, Ended::Exit(status) if status != 0 && status != 3);
@@ -291,7 +287,7 @@ impl Writer {
         }
         let is_signal = !matches!(fault, Fault::Error { .. });
         // What was measured until then is worth keeping: it is written whole, and the status says that the run was ended.
-        let keeps_measured = self.keeps_results() || is_signal && self.measures();
+        let keeps_measured = self.keeps_results() || is_signal && measures(&self.line);
         // A table that cannot be opened is a finding of some tools, and a reason for calls without an answer of audit-coverage.
         let tells_of_it = outcome.ended == Ended::Exit(3) && self.ended == Ended::Exit(0)
             || self.line.tool() == "audit-coverage"
@@ -349,7 +345,7 @@ impl Writer {
         // somebody who writes.
         let is_second_name = |path: &Path| path.starts_with("db") && path.to_string_lossy().contains(".old.tmp-");
         let is_of_first = |path: &Path| {
-            self.measures() && (path.starts_with("out") || path.ends_with(".perfdb.lock") || is_second_name(path))
+            measures(&self.line) && (path.starts_with("out") || path.ends_with(".perfdb.lock") || is_second_name(path))
         };
         let left = end.keys().filter(|path| files::is_left_over(path) && !is_of_first(path));
         wrong.extend(left.map(|path| format!("not removed: {}", path.display())));

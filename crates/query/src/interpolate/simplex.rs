@@ -96,38 +96,39 @@ pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<I
 fn interpolated_on(places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
     let mut programme = Programme::new(places.iter().map(|(at, _)| *at), target);
     programme.find_feasible().ok()?;
-    of_feasible(programme, places, target)
+    let values: Vec<f64> = places.iter().map(|(_, value)| *value).collect();
+    let (sphere, on_sphere) = empty_sphere(&mut programme, values.len(), target.len())?;
+    Some((inside(programme, &values, &on_sphere, target.len() + 1)?, sphere))
 }
 
-/// The value in the simplex whose sphere holds no place.
-fn of_feasible(mut programme: Programme, places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
-    let rows = target.len() + 1;
+/// The sphere that holds none of the programme's places, and all places on it: among them stand the weights of every right triangulation.
+fn empty_sphere(programme: &mut Programme, count: usize, axes: usize) -> Option<(Sphere, Vec<usize>)> {
     let squares = programme.squares();
-    let allowed: Vec<usize> = (0..places.len()).collect();
+    let allowed: Vec<usize> = (0..count).collect();
     let multipliers = programme.minimise(&allowed, &squares, true)?;
-    let sphere = Sphere::of(&multipliers, target.len());
-    // All places on the sphere: among them stand the weights of every right triangulation.
-    let on_sphere: Vec<usize> = allowed
-        .into_iter()
-        .filter(|&place| programme.side(place, &squares, &multipliers) == Side::On || programme.is_basic(place))
-        .collect();
-    let values: Vec<f64> = places.iter().map(|(_, value)| *value).collect();
+    let is_on =
+        |place: &usize| programme.side(*place, &squares, &multipliers) == Side::On || programme.is_basic(*place);
+    Some((Sphere::of(&multipliers, axes), allowed.into_iter().filter(is_on).collect()))
+}
+
+/// The value in the simplex of the empty sphere; `rows` are the programme's equations.
+fn inside(programme: Programme, values: &[f64], on_sphere: &[usize], rows: usize) -> Option<Inside> {
     let weights = programme.weights()?;
     let value_of =
         |weights: &[(usize, f64)]| weights.iter().map(|(place, weight)| values[*place] * weight).sum::<f64>();
     let value = value_of(&weights);
     if on_sphere.len() <= rows {
-        return Some((Inside { value, weights, range: None }, sphere));
+        return Some(Inside { value, weights, range: None });
     }
     let negated: Vec<f64> = values.iter().map(|value| -value).collect();
     let mut lowest = programme.clone();
-    lowest.minimise(&on_sphere, &values, false)?;
+    lowest.minimise(on_sphere, values, false)?;
     let mut highest = programme;
-    highest.minimise(&on_sphere, &negated, false)?;
+    highest.minimise(on_sphere, &negated, false)?;
     let (low, high) = (lowest.weights()?, highest.weights()?);
     let range = [value_of(&low), value_of(&high)];
     if (range[1] - range[0]).abs() <= 1e-12 * range[1].abs() {
-        return Some((Inside { value, weights, range: None }, sphere));
+        return Some(Inside { value, weights, range: None });
     }
     let mut mean: SmallVec<[(usize, f64); 4]> = SmallVec::new();
     for (place, weight) in low.into_iter().chain(high) {
@@ -136,7 +137,7 @@ fn of_feasible(mut programme: Programme, places: &[(&[f64], f64)], target: &[f64
             None => mean.push((place, weight / 2.0)),
         }
     }
-    Some((Inside { value: (range[0] + range[1]) / 2.0, weights: mean, range: Some(range) }, sphere))
+    Some(Inside { value: (range[0] + range[1]) / 2.0, weights: mean, range: Some(range) })
 }
 
 /// Whether places lie on a line or a plane, and not in all dimensions.

@@ -240,10 +240,11 @@ fn steps(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
     rows.sort_by(|a, b| b.late_ms.total_cmp(&a.late_ms));
     let shown = if show_all { usize::MAX } else { STEPS };
     for row in rows.iter().take(shown) {
+        let late = |text: String| if row.late_ms < 0.0 { "-".to_owned() } else { text };
         table.push([
             Cell::from(row.step.map_or_else(|| "-".to_owned(), |step| step.to_string())),
-            if row.late_ms < 0.0 { "-".to_owned() } else { row.rank.to_string() }.into(),
-            if row.late_ms < 0.0 { "-".to_owned() } else { format!("{:.3}", row.late_ms) }.into(),
+            late(row.rank.to_string()).into(),
+            late(format!("{:.3}", row.late_ms)).into(),
             format!("{:.3}", row.waiting_ms).into(),
         ]);
     }

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::result::{ColdStart, CopyTotal, DeviceElapsed, LargeGap, PartsMs, PhasePasses, TraceElapsed, WindowElapsed};
-use super::timeline::{CopySum, TimeParts, Timeline, Window};
+use super::timeline::{CopySum, TimeParts, Timeline, Window, late_after};
 use crate::copies::CopyKind;
-use crate::names::{NO_NAME, NameId};
 use crate::steps::{Basis, Phase, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
@@ -105,12 +104,7 @@ impl<'a> Compared<'a> {
 
     /// The kernel after which the device waits for the host longest, and how long in all.
     pub(super) fn late_after<'t>(&self, trace: &'t Trace) -> Option<(&'t str, Picoseconds)> {
-        let mut late: BTreeMap<NameId, Picoseconds> = BTreeMap::new();
-        for (name, time) in self.windows.iter().flat_map(|window| &window.late_after) {
-            *late.entry(*name).or_default() += time;
-        }
-        let named = late.into_iter().filter(|(name, _)| *name != NO_NAME).map(|(name, time)| (trace.name(name), time));
-        named.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(a.0)))
+        late_after(trace, self.windows.iter().copied()).first().copied()
     }
 
     /// The passes of each phase, where there are several.

@@ -149,15 +149,14 @@ fn replays(trace: &Trace) -> bool {
 
 /// Where both traces begin cold, so that the one cold start says little about the difference.
 fn both_cold(row: &WaterfallRow, times: [&TraceElapsed; 2], windows: f64, slower: usize) -> Option<String> {
-    let stall_ms = |side: usize| times[side].cold_start.as_ref().map(|cold| cold.stall_ms);
-    let (here, there) = (stall_ms(slower)?, stall_ms(1 - slower)?);
+    let stalls_ms = [times[0].cold_start.as_ref()?.stall_ms, times[1].cold_start.as_ref()?.stall_ms];
+    let (here, there) = (stalls_ms[slower], stalls_ms[1 - slower]);
     let explains = 2.0 * (here - there) >= row.difference_ms.abs() * windows;
     let is_most = 2.0 * here >= times[slower].parts_ms.host_late_ms;
+    let [first, second] = stalls_ms;
     (is_most && !explains).then(|| {
         format!(
-            "record after a warm-up: both traces begin with calls that set up what comes first, for {:.3} and {:.3} ms",
-            stall_ms(0).unwrap_or_default(),
-            stall_ms(1).unwrap_or_default()
+            "record after a warm-up: both traces begin with calls that set up what comes first, for {first:.3} and {second:.3} ms"
         )
     })
 }

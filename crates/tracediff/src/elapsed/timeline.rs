@@ -11,6 +11,7 @@ use crate::id::Id;
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Basis, Phase};
 use crate::time::Picoseconds;
+use crate::trace::Trace;
 
 /// The windows of a trace, by device and time.
 #[derive(Debug)]
@@ -68,6 +69,19 @@ pub(crate) struct Window {
     pub(crate) copies: [CopySum; CopyKind::ALL.len()],
     /// A gap that is more than half of the window, although what ends it had been launched before half of it was over.
     pub(crate) large_gap: Option<Gap>,
+}
+
+/// The kernels after which the devices of some windows wait for the host, longest in all first.
+pub(crate) fn late_after<'t, 'w>(
+    trace: &'t Trace,
+    windows: impl Iterator<Item = &'w Window>,
+) -> Vec<(&'t str, Picoseconds)> {
+    let mut late: FxHashMap<NameId, Picoseconds> = FxHashMap::default();
+    windows.flat_map(|window| &window.late_after).for_each(|(name, time)| *late.entry(*name).or_default() += time);
+    let named = late.into_iter().filter(|(name, _)| *name != NO_NAME);
+    let mut named: Vec<(&str, Picoseconds)> = named.map(|(name, time)| (trace.name(name), time)).collect();
+    named.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    named
 }
 
 /// Time without anything on the GPU.

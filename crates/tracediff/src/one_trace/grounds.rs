@@ -1,25 +1,19 @@
 //! What advice is based on beside the report.
 
 use perfdb_doctor::Code;
-use rustc_hash::FxHashMap;
 
 use super::View;
 use super::advice::Grounds;
 use super::facts::Facts;
 use super::shapes::NO_OPERATOR;
 use crate::elapsed::ColdStart;
+use crate::elapsed::timeline::late_after;
 use crate::late_host::LateHost;
-use crate::names::{NO_NAME, NameId};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 
 pub(super) fn of(trace: &Trace, facts: &Facts, view: &View<'_>, small_part_of_roof: Option<f64>) -> Grounds {
-    let mut late: FxHashMap<NameId, Picoseconds> = FxHashMap::default();
-    let windows = view.chosen.iter().map(|number| &view.timeline.windows[*number]);
-    windows.flat_map(|window| &window.late_after).for_each(|(name, time)| *late.entry(*name).or_default() += time);
-    let mut late: Vec<(&str, Picoseconds)> =
-        late.into_iter().filter(|(name, _)| *name != NO_NAME).map(|(name, time)| (trace.name(name), time)).collect();
-    late.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let late = late_after(trace, view.chosen.iter().map(|number| &view.timeline.windows[*number]));
     let late_cause = late_cause(trace, view, late.first().copied());
     let without = |at: usize| facts.shaped.of_kernels.get(at).is_none_or(|call| *call == NO_OPERATOR);
     let replayed = trace

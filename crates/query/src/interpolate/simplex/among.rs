@@ -1,7 +1,7 @@
 //! The simplex among many places, without looking at more of them than it takes.
 
 use super::programme::Programme;
-use super::{Inside, Sphere, of_feasible};
+use super::{Inside, Sphere, empty_sphere, inside};
 use crate::interpolate::near::Tree;
 use std::sync::{PoisonError, RwLock};
 
@@ -46,22 +46,18 @@ pub(crate) fn among<const N: usize>(
     (planes, tree): (&Planes, &Tree),
 ) -> Option<Inside> {
     let axes = target.len();
-    let place = |number: u32| (&all[number as usize][..axes], value(number));
     let (mut numbers, mut programme) = around(all, starts, target, (planes, tree))?;
-    loop {
-        let squares = programme.squares();
-        let allowed: Vec<usize> = (0..numbers.len()).collect();
-        let multipliers = programme.minimise(&allowed, &squares, true)?;
-        let sphere = Sphere::of(&multipliers, axes);
+    let on_sphere = loop {
+        let (sphere, on_sphere) = empty_sphere(&mut programme, numbers.len(), axes)?;
         let more = within(&numbers, all, &sphere, target, tree);
         if more.is_empty() {
-            break;
+            break on_sphere;
         }
         more.iter().for_each(|number| programme.add(&all[*number as usize][..axes], target));
         numbers.extend(more);
-    }
-    let places: Vec<(&[f64], f64)> = numbers.iter().map(|number| place(*number)).collect();
-    let (mut inside, _) = of_feasible(programme, &places, target)?;
+    };
+    let values: Vec<f64> = numbers.iter().map(|number| value(*number)).collect();
+    let mut inside = inside(programme, &values, &on_sphere, axes + 1)?;
     inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
     Some(inside)
 }
