@@ -20,8 +20,8 @@
 //!
 //! A [`Point`] says what a call is: its axes, its work, its configuration. A [`Table`] holds the measured [`Rows`] of a kernel
 //! type by slice, learns from them when it is first asked, and answers with an [`Estimate`]. The method: the time of a fitted
-//! roofline, times the efficiency of the nearest rows (ordinary kriging of its logarithm), with an interval as wide as the errors
-//! of rows that were left out in the way the question lies to the rows.
+//! roofline, times the efficiency of the nearest rows (ordinary kriging of its logarithm) or of all rows of a small slice (Gaussian processes),
+//! with an interval as wide as the errors of rows that were left out in the way the question lies to the rows.
 
 mod around;
 mod build;
@@ -44,6 +44,7 @@ mod pass;
 pub mod plan;
 mod point;
 mod power;
+mod process;
 mod repeats;
 mod rows;
 mod scale;

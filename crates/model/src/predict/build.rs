@@ -119,6 +119,7 @@ impl Model {
             neighbours: if order.len() < FEWEST_ROWS { order.len() } else { most.min(order.len() - 1) },
             median_distance: 1e-6,
             calibration: Calibration::default(),
+            processes: Vec::new(),
             outliers: Vec::new(),
             moved: Vec::new(),
             typical: 1e-12,
@@ -145,7 +146,8 @@ impl Model {
             model.cut_difficulties();
             let distances = left_out.iter().map(|one| one.distance).collect();
             model.median_distance = median(distances).max(1e-6);
-            model.calibration = Calibration::of(&model, works.as_deref());
+            let inverses = model.learn_processes();
+            model.calibration = Calibration::of(&model, works.as_deref(), &inverses);
         }
         model
     }

@@ -1,12 +1,14 @@
 //! Calibration: the residuals of rows that were left out in the way the question is asked.
 
 mod few;
+mod process;
 mod residuals;
 
 use crate::predict::calibration::{Calibration, OfClass, Steps, Way};
 use crate::predict::class::Class;
 use crate::predict::extrapolate::Method;
 use crate::predict::model::Model;
+use crate::predict::process::Inverses;
 use crate::roofline::Work;
 use residuals::{Asked, Residual, configurations, of_many};
 
@@ -32,31 +34,35 @@ const GAIN_ERRORS: f64 = 2.0;
 
 impl Way {
     fn missed(&self, one: &Residual) -> f64 {
-        one.missed(self.method, self.share(one.variance))
+        one.missed_with(self.method, self.share(one.variance), self.process_share(one.variance))
     }
 }
 
 impl Calibration {
     /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few.
-    pub(crate) fn of(model: &Model, works: Option<&[Work]>) -> Calibration {
+    pub(crate) fn of(model: &Model, works: Option<&[Work]>, inverses: &[Option<Inverses>]) -> Calibration {
         let rows: Vec<u32> = (0..model.len() as u32).collect();
         let configurations = configurations(model, &rows);
-        let mut all = works.map(|works| few::residuals(model, works, &configurations)).unwrap_or_default();
+        let mut all = works.map(|works| few::residuals(model, works, &configurations, inverses)).unwrap_or_default();
         if all.is_empty() {
-            all = of_many(model, Asked { rows: &rows, collocated: None }, &configurations);
+            all = of_many(model, Asked { rows: &rows, collocated: None, inverses }, &configurations);
         }
         let methods = Class::PREDICTED.map(|class| match class {
             // One configuration alone tells how far another one is from it, not which way to go between two.
             Class::NewConfiguration if configurations.len() <= 2 => Method::Kriging,
             _ => best_method(&all, class, methods_of(class)),
         });
-        Calibration::of_residuals(&all, methods.map(Way::alone))
+        let ways = [0, 1, 2].map(|index| Way {
+            process: process::shares(&all, Class::PREDICTED[index], methods[index]),
+            ..Way::alone(methods[index])
+        });
+        Calibration::of_residuals(&all, ways)
     }
 
     /// The same where another slice has a row at the point of the question, as it has at these rows; `values` is what it has there, and
     /// what it has, or would have, at all others. `None` if it tells nothing.
     pub(crate) fn with_collocated(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
-        let all = of_many(model, Asked { rows, collocated: Some(values) }, &configurations(model, rows));
+        let all = of_many(model, Asked { rows, collocated: Some(values), inverses: &[] }, &configurations(model, rows));
         let ways = Class::PREDICTED.map(|class| with_share(&all, class, model.calibration.method(class)));
         ways.iter().any(|way| !way.shares.is_empty()).then(|| Calibration::of_residuals(&all, ways))
     }
@@ -112,7 +118,7 @@ fn with_share(all: &[Residual], class: Class, alone: Method) -> Way {
         return Way::alone(alone);
     }
     own.sort_by(|a, b| a.variance.total_cmp(&b.variance));
-    let ways = methods_of(class).iter().map(|&method| Way { method, shares: shares(&own, method) });
+    let ways = methods_of(class).iter().map(|&method| Way { shares: shares(&own, method), ..Way::alone(method) });
     let loss = |way: &Way| own.iter().map(|one| way.missed(one)).sum::<f64>();
     let best = ways.min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap_or_default();
     if best.shares.iter().any(|(_, share)| *share > 0.0)
@@ -129,7 +135,7 @@ fn shares(own: &[&Residual], method: Method) -> Steps {
     let chunks = (own.len() / CHUNK).max(1);
     let of_chunk = |chunk: usize| {
         let chunk = &own[chunk * own.len() / chunks..(chunk + 1) * own.len() / chunks];
-        let share = best_share(chunk, method);
+        let share = best_share(chunk, |one| (one.own.of(method), one.collocated.of(method)));
         let wins = wins(chunk, |one| one.missed(method, 0.0), |one| one.missed(method, share));
         (chunk[0].variance, if wins { share } else { 0.0 })
     };
@@ -137,10 +143,10 @@ fn shares(own: &[&Residual], method: Method) -> Steps {
 }
 
 /// The share, of zero to one, with which a way misses least: a weighted median.
-fn best_share(own: &[&Residual], method: Method) -> f64 {
+fn best_share(own: &[&Residual], of: impl Fn(&Residual) -> (f64, f64)) -> f64 {
     let mut ratios: Vec<(f64, f64)> = own
         .iter()
-        .map(|one| (one.own.of(method), one.collocated.of(method)))
+        .map(|one| of(one))
         .filter(|(_, collocated)| *collocated != 0.0)
         .map(|(own, collocated)| (own / collocated, collocated.abs()))
         .collect();

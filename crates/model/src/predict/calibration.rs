@@ -29,6 +29,8 @@ pub(super) struct Way {
     pub(super) method: Method,
     /// From which variance on how much counts of what another slice has more than its neighbours; nothing where it is empty.
     pub(super) shares: Steps,
+    /// From which variance on how much counts of what a process over all rows says; nothing where it is empty.
+    pub(super) process: Steps,
 }
 
 /// From where on a number counts; the first counts from zero.
@@ -41,19 +43,27 @@ fn step(steps: &[(f64, f64)], at: f64) -> Option<f64> {
 
 impl Way {
     pub(super) fn alone(method: Method) -> Way {
-        Way { method, shares: Vec::new() }
+        Way { method, shares: Vec::new(), process: Vec::new() }
     }
 
     pub(super) fn share(&self, variance: f64) -> f64 {
         step(&self.shares, variance).unwrap_or(0.0)
+    }
+
+    pub(super) fn process_share(&self, variance: f64) -> f64 {
+        step(&self.process, variance).unwrap_or(0.0)
     }
 }
 
 impl Calibration {
     /// The memory that it holds beside itself.
     pub(crate) fn bytes(&self) -> usize {
-        let of_class =
-            |class: &OfClass| size_of_val(&*class.steps) + size_of_val(&*class.seen) + size_of_val(&*class.way.shares);
+        let of_class = |class: &OfClass| {
+            size_of_val(&*class.steps)
+                + size_of_val(&*class.seen)
+                + size_of_val(&*class.way.shares)
+                + size_of_val(&*class.way.process)
+        };
         self.classes.iter().map(of_class).sum()
     }
 
@@ -74,6 +84,11 @@ impl Calibration {
     /// How much counts of what another slice has more than its neighbours.
     pub(crate) fn share(&self, class: Class, variance: f64) -> f64 {
         self.of_class(class).map_or(0.0, |of| of.way.share(variance))
+    }
+
+    /// How much counts of what a process over all rows says.
+    pub(crate) fn process_share(&self, class: Class, variance: f64) -> f64 {
+        self.of_class(class).map_or(0.0, |of| of.way.process_share(variance))
     }
 
     /// Half the width of an interval in sigmas; `is_seen` where another slice has a row at the point.

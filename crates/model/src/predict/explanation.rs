@@ -68,11 +68,12 @@ impl Model {
         seen: impl FnOnce() -> Option<Seen<'t>>,
     ) -> Option<Explanation> {
         let spot = self.spot(slice, point)?;
-        let found = self.find(&spot, seen);
+        let work = self.work(slice, point);
+        let found = self.find(&spot, work, seen);
         let measured = self.row_at(&spot, &found.near);
         let estimate = match measured {
             Some(row) => self.measured(row),
-            None => self.estimate(slice, self.work(slice, point), &found),
+            None => self.estimate(slice, work, &found),
         };
         let weights = match measured {
             Some(row) => vec![(row, 1.0)],
@@ -100,7 +101,7 @@ impl Model {
         };
         Some(Explanation {
             slice,
-            efficiency: roofline.time_us(self.work(slice, point)) / estimate.duration_us,
+            efficiency: roofline.time_us(work) / estimate.duration_us,
             method: found.method,
             collocated: found.collocated,
             known: self.len(),

@@ -98,7 +98,7 @@ impl<const N: usize> CorrelationKernels<N> {
 
 /// exp(−x) for x from zero on, to 13 digits: without a call, and the same on every platform.
 #[inline]
-fn exp_of_minus(x: f64) -> f64 {
+pub(crate) fn exp_of_minus(x: f64) -> f64 {
     /// Added and taken off again, it rounds to an integer.
     const ROUNDING: f64 = 6_755_399_441_055_744.0;
     /// ln 2, in two parts of which the first has few digits.

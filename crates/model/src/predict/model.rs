@@ -10,6 +10,7 @@ use crate::predict::kriging::{Correlation, CorrelationKernel, Correlations, Krig
 use crate::predict::outliers::{Moved, Outlier};
 use crate::predict::point::{MOST_AXES, Point};
 use crate::predict::power::Power;
+use crate::predict::process::Process;
 use crate::predict::repeats::Timed;
 use crate::predict::scale::Scale;
 use crate::predict::work_range::WorkRange;
@@ -54,6 +55,8 @@ pub struct Model {
     /// How far a row is from the nearest other one.
     pub(crate) median_distance: f64,
     pub(crate) calibration: Calibration,
+    /// Over all rows of each slice; empty where no slice has one.
+    pub(crate) processes: Vec<Option<Process>>,
     pub(crate) outliers: Vec<Outlier>,
     /// By row.
     pub(crate) moved: Vec<Moved>,
@@ -167,11 +170,12 @@ impl Model {
         seen: impl FnOnce() -> Option<Seen<'t>>,
     ) -> Option<Estimate> {
         let spot = self.spot(slice, point)?;
-        let found = self.find(&spot, seen);
+        let work = self.work(slice, point);
+        let found = self.find(&spot, work, seen);
         if let Some(row) = self.row_at(&spot, &found.near) {
             return Some(self.measured(row));
         }
-        Some(self.estimate(slice, self.work(slice, point), &found))
+        Some(self.estimate(slice, work, &found))
     }
 
     /// The work of a call: what is said of it, or what was learnt.
@@ -214,8 +218,8 @@ impl Model {
         Some(spot)
     }
 
-    /// Predicts a spot, at which another slice may have a row; that is looked for where no row is the spot itself.
-    pub(crate) fn find<'t>(&self, spot: &Spot, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
+    /// Predicts a spot of this work, at which another slice may have a row; that is looked for where no row is the spot itself.
+    pub(crate) fn find<'t>(&self, spot: &Spot, work: Work, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
         let near = self.around(spot.slice, &spot.point, |_| true);
         let class = self.class(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
@@ -251,6 +255,12 @@ impl Model {
             collocated.map(|(seen, of_collocated)| seen.row(share, found(kriged_collocated, &of_collocated)));
         if let Some(collocated) = collocated {
             value += collocated.counts();
+        }
+        let share = calibration.process_share(class, variance);
+        if share > 0.0
+            && let Some(process) = self.process_value(spot, self.means[spot.slice].log(work))
+        {
+            value += share * (process - value);
         }
         Found { near, class, value, half_width, method, collocated }
     }
@@ -407,6 +417,7 @@ impl Model {
             + size_of_val(&*self.first_rows)
             + size_of_val(&*self.outliers)
             + size_of_val(&*self.moved)
+            + self.processes.iter().flatten().map(Process::bytes).sum::<usize>()
             + self.calibration.bytes()
     }
 

@@ -2,10 +2,11 @@
 //! them, so that a row that was fitted to seems easier to predict than a new one is.
 
 use super::LARGEST_SIZES;
-use super::residuals::{Residual, leave_out};
+use super::residuals::{Residual, leave_out, process_misses, with_process};
 use crate::predict::build::fit_means;
 use crate::predict::model::Model;
 use crate::predict::power::{FEWEST_PER_POWER, Power};
+use crate::predict::process::Inverses;
 use crate::predict::rows::choose;
 use crate::roofline::Work;
 use smallvec::SmallVec;
@@ -17,21 +18,29 @@ const FEWEST_FITTED: usize = 3;
 
 /// Single rows, whole configurations and the largest sizes, each predicted from a roofline and neighbours that do not know them. `works`
 /// are those of the rows, in tree order.
-pub(super) fn residuals(model: &Model, works: &[Work], configurations: &[u32]) -> Vec<Residual> {
+pub(super) fn residuals(
+    model: &Model,
+    works: &[Work],
+    configurations: &[u32],
+    inverses: &[Option<Inverses>],
+) -> Vec<Residual> {
+    let known = Known { model, works, inverses };
     let rows = || 0..model.len() as u32;
     let mut all = Vec::new();
     for own in rows() {
-        leave_out_few(model, works, |row| row == own, |row| row == own, &mut all);
+        leave_out_few(known, |row| row == own, |row| row == own, &mut all);
         // A point that no slice has is farther from what is known than one that another slice has.
         let is_here = |row: u32| model.forest.row(row) == model.forest.row(own);
         if rows().any(|row| row != own && is_here(row)) {
-            leave_out_few(model, works, is_here, |row| row == own, &mut all);
+            leave_out_few(known, is_here, |row| row == own, &mut all);
         }
     }
     if configurations.len() > 1 {
         for &of in configurations {
             let is_own = |row: u32| model.configuration_of[row as usize] == of;
-            leave_out_few(model, works, is_own, is_own, &mut all);
+            let before = all.len();
+            leave_out_few(known, is_own, is_own, &mut all);
+            all[before..].iter_mut().for_each(|one: &mut Residual| one.configuration = Some(u64::from(of)));
         }
     }
     let Some((_, octave)) = model.size_axis() else { return all };
@@ -42,7 +51,7 @@ pub(super) fn residuals(model: &Model, works: &[Work], configurations: &[u32]) -
     for top in sizes.into_iter().rev().take(LARGEST_SIZES) {
         for octaves in [1.0, 2.0] {
             let end = top - octaves * octave + 1e-9;
-            leave_out_few(model, works, |row| size(row) > end, |row| (size(row) - top).abs() < 1e-9, &mut all);
+            leave_out_few(known, |row| size(row) > end, |row| (size(row) - top).abs() < 1e-9, &mut all);
         }
     }
     all
@@ -83,21 +92,29 @@ pub(super) fn relearnt(model: &Model, is_hidden: impl Fn(u32) -> bool) -> Option
     Some(Model { residuals: (0..model.len() as u32).map(residual).collect(), ..model.clone() })
 }
 
+/// The model with the works of its rows, in tree order, and what leaves rows out of its processes.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    model: &'a Model,
+    works: &'a [Work],
+    inverses: &'a [Option<Inverses>],
+}
+
 /// Predicts the rows that are asked from those that are not hidden.
 fn leave_out_few(
-    model: &Model,
-    works: &[Work],
+    known: Known<'_>,
     is_hidden: impl Fn(u32) -> bool,
     is_asked: impl Fn(u32) -> bool,
     all: &mut Vec<Residual>,
 ) {
+    let Known { model, works, inverses } = known;
     let rows = || 0..model.len() as u32;
+    let predicted = |blind: &Model, row: u32, misses: &[(u32, f64)]| {
+        with_process(leave_out(blind, None, row, |other| !is_hidden(other)), row, misses)
+    };
     if let Some(blind) = relearnt(model, &is_hidden) {
-        all.extend(
-            rows()
-                .filter(|row| is_asked(*row))
-                .filter_map(|row| leave_out(&blind, None, row, |other| !is_hidden(other))),
-        );
+        let misses = process_misses(&blind, inverses, &is_hidden);
+        all.extend(rows().filter(|row| is_asked(*row)).filter_map(|row| predicted(&blind, row, &misses)));
         return;
     }
     let log = |row: u32| (model.times_us[row as usize] / model.reference_us).ln();
@@ -114,5 +131,6 @@ fn leave_out_few(
     let blind = Model { residuals: rows().map(residual).collect(), ..model.clone() };
     // A slice of which nothing is known is not asked.
     let asked = rows().filter(|row| is_asked(*row) && !known[model.forest.slice_of(*row)].is_empty());
-    all.extend(asked.filter_map(|row| leave_out(&blind, None, row, |other| !is_hidden(other))));
+    let misses = process_misses(&blind, inverses, &is_hidden);
+    all.extend(asked.filter_map(|row| predicted(&blind, row, &misses)));
 }

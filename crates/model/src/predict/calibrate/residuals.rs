@@ -7,6 +7,7 @@ use crate::predict::extrapolate::{Method, Near, hold, plane};
 use crate::predict::forest::Nearest;
 use crate::predict::kriging::{CorrelationKernel, Correlations, MOST_NEIGHBOURS, Target};
 use crate::predict::model::{Model, Spot};
+use crate::predict::process::Inverses;
 use crate::predict::rows::choose;
 
 /// With all rows nearer than this many median distances.
@@ -14,6 +15,9 @@ const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
 const MOST_CONFIGURATIONS: usize = 24;
 const MOST_OF_A_CONFIGURATION: usize = 40;
 const MOST_OF_A_SIZE: usize = 200;
+/// Rows that are left out with all that is near them of which a process is looked at, and how many may be near.
+const MOST_WITH_PROCESS: usize = 150;
+const MOST_NEAR: usize = 100;
 /// Neighbours looked through for those far enough, for each that counts.
 const WIDE: usize = 8;
 
@@ -29,6 +33,10 @@ pub(crate) struct Residual {
     pub(crate) own: Misses,
     /// By how much the same neighbours miss what another slice has there; zero without one.
     pub(crate) collocated: Misses,
+    /// By how much a process over all rows that were known misses it, with its sign.
+    pub(crate) process: Option<f64>,
+    /// The configuration of a slice that was left out with it.
+    pub(crate) configuration: Option<u64>,
 }
 
 /// By how much each way misses, with its sign.
@@ -46,9 +54,21 @@ impl Misses {
 }
 
 impl Residual {
+    /// With the configuration that was left out.
+    pub(super) fn of_configuration(self, model: &Model, row: u32) -> Residual {
+        let own = u64::from(model.configuration_of[row as usize]) << 32 | model.forest.slice_of(row) as u64;
+        Residual { configuration: Some(own), ..self }
+    }
+
     /// What is missed by a method that counts a share of what the other slice has more than its neighbours.
     pub(crate) fn missed(&self, method: Method, share: f64) -> f64 {
-        (self.own.of(method) - share * self.collocated.of(method)).abs()
+        self.missed_with(method, share, 0.0)
+    }
+
+    /// The same where a share of what a process says counts.
+    pub(crate) fn missed_with(&self, method: Method, share: f64, process_share: f64) -> f64 {
+        let own = self.own.of(method) - share * self.collocated.of(method);
+        self.process.map_or(own, |process| own + process_share * (process - own)).abs()
     }
 }
 
@@ -58,6 +78,8 @@ pub(crate) struct Asked<'a> {
     /// In order.
     pub(crate) rows: &'a [u32],
     pub(crate) collocated: Option<&'a [f32]>,
+    /// Of the processes of the slices.
+    pub(crate) inverses: &'a [Option<Inverses>],
 }
 
 /// Rows of which a roofline and ranges know hardly anything.
@@ -77,18 +99,21 @@ fn some(rows: &[u32], most: usize, seed: u64) -> impl Iterator<Item = u32> {
     choose(rows.len(), most, seed).into_iter().map(|index| rows[index])
 }
 
+/// A row with the others around it, the nearest first.
+type Around = (u32, Vec<(u32, f64)>);
+
 /// Single rows, together with all that is near them.
 fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
     // The others around each row, the nearest first.
-    let around = |row: u32| -> (u32, Vec<(u32, f64)>) {
+    let around = |row: u32| -> Around {
         let (slice, point) = (model.forest.slice_of(row), model.forest.row(row));
         let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, point, WIDE * model.neighbours, |_| true);
         (row, pairs(&near).into_iter().filter(|(other, _)| *other != row).collect())
     };
-    let chosen: Vec<(u32, Vec<(u32, f64)>)> = some(asked.rows, MOST_ROWS, 5).map(around).collect();
+    let chosen: Vec<Around> = some(asked.rows, MOST_ROWS, 5).map(around).collect();
     for level in LEVELS {
         let radius = level * model.median_distance;
-        let left_out = |(row, around): &(u32, Vec<(u32, f64)>)| {
+        let left_out = |(number, (row, around)): (usize, &Around)| {
             let is_far = |pair: &&(u32, f64)| pair.1 >= radius;
             let mut near = Nearest::<MOST_NEIGHBOURS>::new(model.neighbours);
             let far: Vec<(f64, u32)> =
@@ -101,10 +126,14 @@ fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
             let far = pairs(&near);
             (far.len() >= model.neighbours.min(4)).then(|| {
                 let found = residual(model, asked.collocated, *row, &far);
-                if level == 0.0 { blind(model, *row, &far, found) } else { found }
+                let found = if level == 0.0 { blind(model, *row, &far, found) } else { found };
+                let is_hidden =
+                    |other: u32| other == *row || (level > 0.0 && model.forest.distance(slice, point, other) < radius);
+                let most = if level == 0.0 || number < MOST_WITH_PROCESS { MOST_NEAR } else { 0 };
+                Residual { process: process_miss(model, asked.inverses, *row, is_hidden, most), ..found }
             })
         };
-        let found: Vec<Residual> = chosen.iter().filter_map(left_out).collect();
+        let found: Vec<Residual> = chosen.iter().enumerate().filter_map(left_out).collect();
         if level > 0.0 && found.len() * 2 < chosen.len() {
             return;
         }
@@ -138,8 +167,10 @@ fn by_configuration(model: &Model, asked: Asked<'_>, configurations: &[u32], all
         // Powers that were learnt from the configuration follow it.
         let relearnt = few::relearnt(model, |row| is_of(&row));
         let model = relearnt.as_ref().unwrap_or(model);
+        let known = process_misses(model, asked.inverses, |row| is_of(&row));
         for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
-            all.extend(leave_out(model, asked.collocated, row, |other| !is_of(&other)));
+            let found = with_process(leave_out(model, asked.collocated, row, |other| !is_of(&other)), row, &known);
+            all.extend(found.map(|found| found.of_configuration(model, row)));
         }
     }
 }
@@ -160,10 +191,48 @@ fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
             if known < model.neighbours.max(8) {
                 continue;
             }
-            let left_out = |row: &u32| leave_out(model, asked.collocated, *row, |other| size(other) <= end);
+            let known = process_misses(model, asked.inverses, |row| size(row) > end);
+            let left_out = |row: &u32| {
+                with_process(leave_out(model, asked.collocated, *row, |other| size(other) <= end), *row, &known)
+            };
             all.extend(chosen.iter().filter_map(left_out));
         }
     }
+}
+
+/// By how much processes miss rows that they do not know, by row; none of a slice of which nothing or too much is hidden.
+pub(super) fn process_misses(
+    model: &Model,
+    inverses: &[Option<Inverses>],
+    is_hidden: impl Fn(u32) -> bool,
+) -> Vec<(u32, f64)> {
+    let of_slice = |slice: usize| {
+        let hidden: Vec<u32> = model.forest.slices[slice].clone().filter(|row| is_hidden(*row)).collect();
+        let misses = model.process_misses(inverses, slice, &hidden).unwrap_or_default();
+        hidden.into_iter().zip(misses)
+    };
+    (0..inverses.len()).flat_map(of_slice).collect()
+}
+
+/// By how much the process of the slice of a row misses it, where at most so many rows are hidden.
+fn process_miss(
+    model: &Model,
+    inverses: &[Option<Inverses>],
+    row: u32,
+    is_hidden: impl Fn(u32) -> bool,
+    most: usize,
+) -> Option<f64> {
+    let slice = model.forest.slice_of(row);
+    inverses.get(slice)?.as_ref()?;
+    let hidden: Vec<u32> = model.forest.slices[slice].clone().filter(|other| is_hidden(*other)).collect();
+    let at = hidden.iter().position(|other| *other == row)?;
+    let misses = (hidden.len() <= most).then(|| model.process_misses(inverses, slice, &hidden))?;
+    misses.map(|misses| misses[at])
+}
+
+pub(super) fn with_process(found: Option<Residual>, row: u32, known: &[(u32, f64)]) -> Option<Residual> {
+    let process = known.binary_search_by_key(&row, |(row, _)| *row).ok().map(|at| known[at].1);
+    found.map(|found| Residual { process, ..found })
 }
 
 pub(super) fn leave_out(
@@ -216,6 +285,8 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
         sigma: model.sigma(variance, &rows),
         own,
         collocated: collocated.map(of_collocated).unwrap_or_default(),
+        process: None,
+        configuration: None,
     }
 }
 

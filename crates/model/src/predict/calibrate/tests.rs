@@ -22,7 +22,16 @@ fn windows_follow_the_variance() {
 
 fn missed_by(kriging: f64, hold: f64, plane: f64) -> Residual {
     let own = Misses { kriging, hold, plane };
-    Residual { variance: 1.0, class: Class::Beyond, is_seen: false, sigma: 1.0, own, collocated: Misses::default() }
+    Residual {
+        variance: 1.0,
+        class: Class::Beyond,
+        is_seen: false,
+        sigma: 1.0,
+        own,
+        collocated: Misses::default(),
+        process: None,
+        configuration: None,
+    }
 }
 
 #[test]
@@ -52,7 +61,7 @@ fn of_sizes(off: impl Fn(u32) -> f64) -> (Model, Vec<Work>) {
 #[test]
 fn few_rows_are_left_out_one_by_one_by_configuration_and_the_largest() {
     let (model, works) = of_sizes(|row| if row % 2 == 0 { 0.1 } else { -0.1 });
-    let all = few::residuals(&model, &works, &configurations(&model, &[0, 1, 2, 3, 4, 5, 6, 7]));
+    let all = few::residuals(&model, &works, &configurations(&model, &[0, 1, 2, 3, 4, 5, 6, 7]), &[]);
     // Every row alone, and with its width. Of the largest size, both rows from those of at most a half and a quarter of it; of the
     // second largest from those of a half; further down too few are left.
     assert_eq!(all.len(), 8 + 8 + 2 + 2 + 2);
@@ -101,6 +110,8 @@ fn with_collocated(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
             sigma: 1.0,
             own: of(own),
             collocated: of(collocated),
+            process: None,
+            configuration: None,
         })
         .collect()
 }
@@ -109,14 +120,15 @@ fn with_collocated(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
 fn the_share_of_a_collocated_row_is_that_which_misses_least() {
     // Four rows follow half of the collocated, and one that does not weighs less than they do.
     let all = with_collocated([(1.0, 2.0), (-0.5, -1.0), (0.25, 0.5), (1.5, 3.0), (-2.0, 1.0)].into_iter());
-    let own: Vec<&Residual> = all.iter().collect();
-    assert_eq!(best_share(&own, Method::Kriging), 0.5);
+    let best =
+        |all: &[Residual]| best_share(&all.iter().collect::<Vec<_>>(), |one| (one.own.kriging, one.collocated.kriging));
+    assert_eq!(best(&all), 0.5);
     // Never more than all of it, nor less than nothing.
     let more = with_collocated([(3.0, 1.0), (4.0, 1.0)].into_iter());
-    assert_eq!(best_share(&more.iter().collect::<Vec<_>>(), Method::Kriging), 1.0);
+    assert_eq!(best(&more), 1.0);
     let against = with_collocated([(-3.0, 1.0), (4.0, -1.0)].into_iter());
-    assert_eq!(best_share(&against.iter().collect::<Vec<_>>(), Method::Kriging), 0.0);
-    assert_eq!(best_share(&with_collocated([(1.0, 0.0)].into_iter()).iter().collect::<Vec<_>>(), Method::Kriging), 0.0);
+    assert_eq!(best(&against), 0.0);
+    assert_eq!(best(&with_collocated([(1.0, 0.0)].into_iter())), 0.0);
 }
 
 #[test]
@@ -125,7 +137,10 @@ fn a_collocated_row_counts_by_how_far_the_rows_lie_and_only_where_it_wins() {
     let sign = |row: u32| if row.is_multiple_of(2) { 1.0 } else { -1.0 };
     let follows = (0..800).map(|row| (sign(row) * if row < 400 { 0.25 } else { 1.0 }, sign(row)));
     let way = with_share(&with_collocated(follows), Class::Inside, Method::Kriging);
-    assert_eq!(way, Way { method: Method::Kriging, shares: vec![(0.0, 0.25), (400.0, 1.0)] });
+    assert_eq!(
+        way,
+        Way { method: Method::Kriging, shares: vec![(0.0, 0.25), (400.0, 1.0)], ..Way::alone(Method::Kriging) }
+    );
     assert_eq!([way.share(-1.0), way.share(399.0), way.share(401.0)], [0.25, 0.25, 1.0]);
     // A collocated whose sign has nothing to do with that of the row.
     let strange = (0..800).map(|row| (sign(row), sign(row / 2)));
