@@ -163,7 +163,7 @@ fn every_help_tells_the_exit_statuses() {
     }
 }
 
-/// `UPDATE_REFERENCE=1 cargo test -p perfdb-tools --test reference` writes `docs/reference.md`, a page of the book that is not committed.
+/// `UPDATE_REFERENCE=1 cargo test -p perfdb-tools --test all reference::` writes `docs/reference.md`, a page of the book that is not committed.
 #[test]
 fn the_reference_has_every_tool_and_option() -> TestResult {
     let text = reference()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-use crate::runs::{Server, USUAL, runs};
+use super::runs::{Server, USUAL, runs};
 
 const ACTION: &str = "../.github/actions/trace-diff";
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::{run, trace};
+use super::{run, trace};
 
 /// One replay of a product.
 fn replay(folder: &Path, name: &str) {

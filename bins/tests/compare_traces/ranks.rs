@@ -1,6 +1,6 @@
 //! Traces of all ranks of a run.
 
-use crate::{KERNEL, demo_ranks, run, trace};
+use super::{KERNEL, demo_ranks, run, trace};
 use tempfile::TempDir;
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::run;
+use super::run;
 
 /// What the servers of a side do.
 #[derive(Clone, Copy)]

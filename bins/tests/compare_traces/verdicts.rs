@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::{run, trace};
+use super::{run, trace};
 
 /// Steps of a product, an attention and whatever else is given, each so many us long.
 fn steps(count: u32, kernels: &[(&str, u32)]) -> String {

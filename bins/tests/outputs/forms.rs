@@ -1,6 +1,6 @@
 //! `-o FILE`: each tool is asked for each form, and what it writes is read back.
 
-use crate::world::TestResult;
+use super::world::TestResult;
 use perfdb_tools::all_tools::TOOLS;
 use std::collections::BTreeSet;
 use std::error::Error;

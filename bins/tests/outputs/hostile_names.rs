@@ -1,6 +1,6 @@
 //! Names of other people's making: in outputs that no original has they neither command a terminal nor become a formula.
 
-use crate::world::{TestResult, World};
+use super::world::{TestResult, World};
 use std::fs;
 
 /// How spreadsheets and terminals are talked to.

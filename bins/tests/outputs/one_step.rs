@@ -1,6 +1,6 @@
 //! All outputs of a run change, or none: one that cannot be written leaves the others, and every table, as they were.
 
-use crate::world::{Files, TestResult, World};
+use super::world::{Files, TestResult, World};
 use perfdb_harness::reliability::world::WRITERS;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! An output that names an input is refused, by whatever name.
 
-use crate::world::{TestResult, World};
+use super::world::{TestResult, World};
 use std::fs;
 use std::os::unix::fs::symlink;
 

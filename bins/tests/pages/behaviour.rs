@@ -1,6 +1,6 @@
 //! What the script of a page does.
 
-use crate::browser::Browser;
+use super::browser::Browser;
 use perfdb_report::page::{Accuracy, AccuracyPoint, Block, Column, Page, Part, Provenance, Table};
 use std::error::Error;
 use std::path::PathBuf;

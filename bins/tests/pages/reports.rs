@@ -1,6 +1,6 @@
 //! The page of each tool: it loads without a complaint, fits a phone, and a picture of it can be kept.
 
-use crate::browser::Browser;
+use super::browser::Browser;
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::*;
+use super::support::*;
 
 #[test]
 fn a_journal_passes_over_what_is_done() -> TestResult {

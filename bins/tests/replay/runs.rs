@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use perfdb_store::table::{ReadOptions, Table};
 use serde_json::Value;
 
-use crate::support::*;
+use super::support::*;
 
 #[test]
 fn the_demo_database_goes_from_the_grid_to_a_report() -> TestResult {

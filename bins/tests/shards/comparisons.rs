@@ -1,6 +1,6 @@
 //! Tools whose results are the same whenever they run.
 
-use crate::support::{TestResult, copy_folder, merges_to_the_whole, testdata};
+use super::support::{TestResult, copy_folder, merges_to_the_whole, testdata};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

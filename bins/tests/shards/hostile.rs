@@ -1,6 +1,6 @@
 //! Shards are data of whoever made them: they start nothing, and write nothing outside the current folder.
 
-use crate::support::{TestResult, copy_folder, perfdb, testdata, text};
+use super::support::{TestResult, copy_folder, perfdb, testdata, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

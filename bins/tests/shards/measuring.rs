@@ -1,6 +1,6 @@
 //! Tools that measure: every row is measured once, on one of the machines.
 
-use crate::support::{COUNTS, Shown, TestResult, copy_folder, do_shards, files, perfdb, testdata, text};
+use super::support::{COUNTS, Shown, TestResult, copy_folder, do_shards, files, perfdb, testdata, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Sets that are none, and machines that fail.
 
-use crate::support::{TestResult, copy_folder, perfdb, testdata, text};
+use super::support::{TestResult, copy_folder, perfdb, testdata, text};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The files of `docs/examples` as they are used: a job array on a real Slurm, where it can be started, and the command of the
 //! Kubernetes job.
 
-use crate::support::{TestResult, copy_folder, files, perfdb, testdata, text};
+use super::support::{TestResult, copy_folder, files, perfdb, testdata, text};
 use perfdb_pycompat::yaml::{self, Node};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

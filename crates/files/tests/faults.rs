@@ -34,7 +34,7 @@ fn replace_set(folder: &Path) -> TestResult {
 
 fn run(folder: &Path, fault: &str) -> std::io::Result<Output> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["a_set_survives_every_fault", "--exact", "--nocapture"]).env(FOLDER, folder);
+    command.args(["faults::a_set_survives_every_fault", "--exact", "--nocapture"]).env(FOLDER, folder);
     command.env("PERFDB_FAULT", fault).output()
 }
 

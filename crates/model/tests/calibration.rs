@@ -329,7 +329,7 @@ fn what_is_known_of_runs_counts_for_any_number_of_passes() {
     assert!(alarms(REPORTS, 10, 0.0, 0.02) > REPORTS / 4);
 }
 
-/// The table of the guide: `cargo test -p perfdb-model --release --test calibration -- --ignored --nocapture table`.
+/// The table of the guide: `cargo test -p perfdb-model --release --test all -- --ignored --nocapture calibration::table`.
 #[test]
 #[ignore = "prints figures for the guide"]
 fn table_of_the_guide() {

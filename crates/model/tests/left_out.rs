@@ -1,7 +1,6 @@
 //! Errors and coverage on rows that were left out: of a made-up table, and of measured ones where they are at hand.
 
-#[path = "measured/row.rs"]
-mod row;
+use super::row;
 
 use perfdb_model::predict::{
     Class, Columns, Family, MatMul, Operands, Point, Precision, Rows, Table, Work, configuration,

@@ -1,6 +1,6 @@
 //! Tables by what the database says that they are: a name decides nothing that a class says.
 
-mod database;
+use super::database;
 
 use database::{AnyResult, COLUMNS, database};
 use perfdb_files::lock::LockOptions;

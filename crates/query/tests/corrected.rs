@@ -1,6 +1,6 @@
 //! What the product answers where the simulator's readers are wrong, and what every rule set must hold.
 
-mod database;
+use super::database;
 
 use database::{AnyResult, COLUMNS, database};
 use perfdb_query::{Argument, Class, DType, Database, Grid, Layer, Query, Reader, ReaderSemantics, Source, Tensor};

@@ -1,6 +1,6 @@
 //! No answer and no lower end of an interval is below what the peaks of the device allow.
 
-mod database;
+use super::database;
 
 use database::{AnyResult, COLUMNS, database};
 use perfdb_query::{DType, Database, Layer, Query, ReaderSemantics, Tensor};

@@ -61,7 +61,7 @@ fn tables(database: &Path) -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
 
 fn writer(kind: &str, arguments: &[&Path]) -> std::io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["--exact", "writer_process", "--nocapture"]).env("PERFDB_TEST_WRITER", kind);
+    command.args(["--exact", "safety::writer_process", "--nocapture"]).env("PERFDB_TEST_WRITER", kind);
     for (name, argument) in ["PERFDB_TEST_A", "PERFDB_TEST_B"].iter().zip(arguments) {
         command.env(name, argument);
     }
@@ -179,7 +179,7 @@ fn a_full_disk_leaves_everything_as_it_was() -> TestResult {
     let (database_path, profile) = database(folder.path())?;
     let old = tables(&database_path)?;
     // A limit on the size of files stands for the full disk: writing fails on the way, and the signal is ignored.
-    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" --exact writer_process --nocapture";
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" --exact safety::writer_process --nocapture";
     let status = Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe()?)

@@ -1,6 +1,6 @@
 //! Elapsed times of pairs of traces: the headline, its parts, and what adds up to what.
 
-mod gold;
+use super::gold;
 
 use perfdb_tracediff::{
     AnalysisOptions, Basis, Boundaries, CompareOptions, Document, ElapsedReport, LoadOptions, PhaseFilter, Trace,

@@ -1,6 +1,6 @@
 //! What operators must do, and whether hardware or kernels make the difference.
 
-mod gold;
+use super::gold;
 
 use std::io::Cursor;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Databases of any rows.
 
-use crate::{files, merge, read, write};
+use super::{files, merge, read, write};
 use perfdb_audit::versions::merge::Prefer;
 use perfdb_store::table::{ReadOptions, Table};
 use proptest::prelude::*;

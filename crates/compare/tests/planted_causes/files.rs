@@ -1,6 +1,6 @@
 //! A pass as the simulator and the profiler write it.
 
-use crate::model::{Chance, Layer, Shapes};
+use super::model::{Chance, Layer, Shapes};
 use std::fmt::Write as _;
 
 pub(crate) fn list(shapes: &Shapes) -> String {

@@ -1,7 +1,7 @@
 //! Matching pairs with one planted cause.
 
-use crate::files::{profile, trace};
-use crate::model::{Chance, Kernel, Key, Layer, duration, each, jitter, scaled, total_ps, truth};
+use super::files::{profile, trace};
+use super::model::{Chance, Kernel, Key, Layer, duration, each, jitter, scaled, total_ps, truth};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::random::Random;
+use super::random::Random;
 
 type Defect = (&'static str, &'static [&'static str], fn(&str, &mut Random) -> Vec<u8>);
 

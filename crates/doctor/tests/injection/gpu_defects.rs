@@ -1,7 +1,7 @@
 //! Defects of GPU traces, each at the least strength that must be found.
 
-use crate::gpu_trace::{LAYERS, Trace};
-use crate::random::Random;
+use super::gpu_trace::{LAYERS, Trace};
+use super::random::Random;
 
 /// A defect: what it is called, the codes of which one must be found, and what does it; false if it does not apply.
 pub(crate) struct Defect {
@@ -83,7 +83,7 @@ fn repeated(trace: &mut Trace, random: &mut Random) -> bool {
 
 fn lost_kernel(trace: &mut Trace, random: &mut Random) -> bool {
     let kernels = trace.kernels();
-    let replay = kernels.len() / crate::gpu_trace::STEPS;
+    let replay = kernels.len() / super::gpu_trace::STEPS;
     let at = if trace.graph {
         // Inside a replay: a graph whose first or last replay was cut is no loss.
         kernels[replay * random.below(3) + random.within(1, replay - 1)]
@@ -113,7 +113,7 @@ fn clock_back(trace: &mut Trace, random: &mut Random) -> bool {
 fn device_back(trace: &mut Trace, random: &mut Random) -> bool {
     let kernels = trace.kernels();
     // Inside the last replay of a graph it looks like a parallel branch.
-    let last = if trace.graph { kernels.len() - kernels.len() / crate::gpu_trace::STEPS } else { kernels.len() };
+    let last = if trace.graph { kernels.len() - kernels.len() / super::gpu_trace::STEPS } else { kernels.len() };
     let moment = trace.events[kernels[random.within(1, last)]].start;
     for event in trace.events.iter_mut().filter(|event| event.on_device() && event.start >= moment) {
         event.start -= 100_000;
@@ -207,8 +207,8 @@ fn slid(trace: &mut Trace, random: &mut Random) -> bool {
         return false;
     }
     let kernels = trace.kernels();
-    let layer = kernels.len() / crate::gpu_trace::STEPS / LAYERS;
-    let step = random.below(crate::gpu_trace::STEPS);
+    let layer = kernels.len() / super::gpu_trace::STEPS / LAYERS;
+    let step = random.below(super::gpu_trace::STEPS);
     let first = (step * LAYERS + random.within(1, LAYERS - 4)) * layer;
     let by = random.within(1, 3);
     let durations: Vec<Option<i64>> = kernels.iter().map(|at| trace.events[*at].duration).collect();

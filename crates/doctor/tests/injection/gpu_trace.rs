@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::random::Random;
+use super::random::Random;
 
 /// One event; times in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]

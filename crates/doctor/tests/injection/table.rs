@@ -1,6 +1,6 @@
 //! Kernel tables of a small model, and their defects.
 
-use crate::random::Random;
+use super::random::Random;
 
 /// A row; times in nanoseconds.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Simulator traces of a small model, and their defects.
 
-use crate::random::Random;
+use super::random::Random;
 
 /// An operator; times in microseconds.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Published counts of parameters.
 
-use crate::{TestResult, described};
+use super::{TestResult, described};
 
 fn dense(
     kind: &str,

@@ -2,8 +2,6 @@
 
 #[expect(dead_code, reason = "the example plan_tables draws whole curves")]
 mod harness;
-#[path = "../measured/row.rs"]
-mod row;
 
 use harness::{DRAWS, Slice, measured_tables};
 use perfdb_model::predict::Family;

@@ -4,7 +4,7 @@ use perfdb_replay::operator::Planned;
 use perfdb_replay::operators;
 use serde_json::{Value, json};
 
-use crate::{COLUMNS, call, plan};
+use super::{COLUMNS, call, plan};
 
 /// The 31 slots of FusedInferAttentionScore with some of them filled: (position, shape, type).
 fn attention(slots: &[(usize, &str, &str)]) -> [String; 3] {

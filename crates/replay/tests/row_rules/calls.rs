@@ -8,7 +8,7 @@ use perfdb_store::Semantics;
 use perfdb_store::table::{ReadOptions, Table};
 use serde_json::json;
 
-use crate::{COLUMNS, call, plan, plan_with, word};
+use super::{COLUMNS, call, plan, plan_with, word};
 
 #[test]
 fn orientations_of_products() {

@@ -1,6 +1,6 @@
 //! Rows and their outcomes.
 
-use crate::word;
+use super::word;
 
 /// Operator, inputs (shapes, types, formats), outputs (shapes, types), outcome.
 const RULES: &str = r#"

@@ -1,7 +1,7 @@
 //! Where the bytes come from: files, gzip, files that change.
 
+use super::chunks::large_trace;
 use super::{gzip, memory, pull};
-use crate::chunks::large_trace;
 use perfdb_trace::Error;
 use perfdb_trace::chrome::{ReadOptions, Reader, read_ordered};
 use perfdb_trace::source::Source;
