@@ -230,25 +230,20 @@ impl Columns {
         let threads: Vec<u32> = piece.threads.keys().iter().map(|key| self.threads.number(*key)).collect();
         let kernels = self.kernels.len() as u32;
         self.old_kernels.extend(piece.old_kernels.iter().map(|kernel| kernels + kernel));
-        for kernel in piece.kernels.iter() {
-            self.kernels.push(Kernel {
-                name: name(kernel.name),
-                device: devices[kernel.device as usize],
-                stream: streams[kernel.stream as usize],
-                index: self.events + kernel.index,
-                ..kernel
-            });
-        }
+        let stream = |number: u32| {
+            let (device, _) = piece.streams.keys()[number as usize];
+            (devices[device as usize], streams[number as usize])
+        };
+        self.kernels.append(&piece.kernels, self.events, name, stream);
         self.copies.extend(piece.copies.iter().map(|copy| GpuCopy {
             device: devices[copy.device as usize],
             stream: streams[copy.stream as usize],
             ..*copy
         }));
-        let launch =
-            |launch: Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..launch };
-        piece.launches.iter().for_each(|call| self.launches.push(launch(call)));
-        piece.flows.iter().for_each(|flow| self.flows.push(launch(flow)));
-        piece.unlinked.iter().for_each(|call| self.unlinked.push(launch(call)));
+        let thread = |number: u32| threads[number as usize];
+        self.launches.append(&piece.launches, name, thread);
+        self.flows.append(&piece.flows, name, thread);
+        self.unlinked.append(&piece.unlinked, name, thread);
         self.launched.extend(piece.launched.iter().map(|kernel| name(*kernel)));
         self.launched_sizes.append(&mut piece.launched_sizes);
         self.kernel_sizes.extend(piece.kernel_sizes.drain().map(|(index, size)| (self.events + index, size)));
@@ -261,7 +256,6 @@ impl Columns {
             arguments: call.arguments.renamed(text),
             ..*call
         }));
-        let thread = |number: u32| threads[number as usize];
         self.operators.append(&piece.operators, name, thread, text);
         self.frames.extend(piece.frames.iter().map(|frame| Frame {
             name: name(frame.name),

@@ -166,6 +166,14 @@ impl From<Span> for Around {
     }
 }
 
+/// A frame that has begun.
+#[derive(Clone, Copy)]
+struct Begun {
+    number: u32,
+    thread: u32,
+    end: Picoseconds,
+}
+
 /// For each launch of `wanted`, the one of `count` frames around it: the one with the greatest start on its thread that covers the
 /// launch; the shorter, then the larger Python id on ties. Frames are asked for by their number, launches too: thread and start.
 ///
@@ -183,20 +191,30 @@ pub(crate) fn frames_at_launches(
     }
     let by_thread = on_launching_threads(count, &frame, queries.iter().map(|at| launch(*at).0));
     let mut found = Vec::with_capacity(queries.len());
-    let mut coming = by_thread.into_iter().map(|at| (at, frame(at))).peekable();
-    let mut pile: Vec<(u32, Around)> = Vec::new();
+    let mut numbers = by_thread.into_iter();
+    let mut begin = || {
+        numbers.next().map(|number| {
+            let Around { thread, start, duration, .. } = frame(number);
+            (start, Begun { number, thread, end: start + duration })
+        })
+    };
+    let mut coming = begin();
+    let mut pile: Vec<Begun> = Vec::new();
     for query in queries {
         let (thread, time) = launch(query);
-        let covers = |frame: &Around| frame.thread == thread && time <= frame.start + frame.duration;
-        while let Some(next) = coming.next_if(|(_, frame)| (frame.thread, frame.start) <= (thread, time)) {
+        let covers = |frame: &Begun| frame.thread == thread && time <= frame.end;
+        while let Some((start, next)) = coming
+            && (next.thread, start) <= (thread, time)
+        {
             // What has ended already covers no later launch either.
-            if covers(&next.1) {
+            if covers(&next) {
                 pile.push(next);
             }
+            coming = begin();
         }
-        while let Some((top, frame)) = pile.last() {
-            if covers(frame) {
-                found.push((query, *top));
+        while let Some(top) = pile.last() {
+            if covers(top) {
+                found.push((query, top.number));
                 break;
             }
             pile.pop();

@@ -129,7 +129,8 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         |piece: &mut Piece, event| {
             piece.begin(&tables);
             let taken = if wanted.check { piece.doctor.take(event) } else { Taken::default() };
-            piece.columns.take(TakenEvent::new(event, taken, &mut piece.numbers), &mut piece.has_formula, wanted);
+            let mut taken = TakenEvent::new(event, taken, &mut piece.numbers);
+            piece.columns.take(&mut taken, &mut piece.has_formula, wanted);
             Ok::<(), Infallible>(())
         },
         |part| {
@@ -200,7 +201,7 @@ pub(crate) struct Wanted {
 }
 
 impl Columns {
-    fn take(&mut self, taken: TakenEvent<'_, '_>, has_formula: &mut Vec<Option<bool>>, wanted: Wanted) {
+    fn take(&mut self, taken: &mut TakenEvent<'_, '_>, has_formula: &mut Vec<Option<bool>>, wanted: Wanted) {
         let event = taken.event;
         let index = self.events;
         self.events += 1;
@@ -223,9 +224,19 @@ impl Columns {
         // Old profilers knew no annotations. The report on one trace goes by annotations alone, unless it is told which are steps.
         let may_annotate = category == b"Operator" && wanted.findings;
         let category = if wanted.findings { present_name(category) } else { category };
+        // They are compared one after the other: what comes often is in front.
         match category {
-            b"kernel" => self.take_kernel(taken, index, wanted),
+            b"python_function" => {
+                self.has_frames = true;
+                if wanted.stacks {
+                    self.take_frame(taken, wanted);
+                }
+            }
+            b"cpu_op" if !may_annotate && wanted.operators => self.take_operator(taken, has_formula, wanted),
+            b"cpu_instant_event" => {}
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
+            b"ac2g" | b"async_cpu_to_gpu" => {}
+            b"kernel" => self.take_kernel(taken, index, wanted),
             b"cuda_runtime" | b"cuda_driver" => {
                 self.runtimes.gpu = true;
                 self.take_call(taken, wanted);
@@ -252,12 +263,6 @@ impl Columns {
             b"cpu_op" if wanted.operators => self.take_operator(taken, has_formula, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
-            b"python_function" => {
-                self.has_frames = true;
-                if wanted.stacks {
-                    self.take_frame(taken, wanted);
-                }
-            }
             b"user_annotation" => self.take_annotation(taken, wanted),
             b"gpu_user_annotation" if wanted.findings => self.take_device_annotation(taken, wanted),
             _ => {}
@@ -267,7 +272,7 @@ impl Columns {
         }
     }
 
-    fn take_kernel(&mut self, mut taken: TakenEvent<'_, '_>, index: u32, wanted: Wanted) {
+    fn take_kernel(&mut self, taken: &mut TakenEvent<'_, '_>, index: u32, wanted: Wanted) {
         let name = taken.name(|event| name(&mut self.names, event));
         let is_usable = name != NO_NAME && (!wanted.findings || taken.event.is_complete());
         let (true, Some(start), Some(duration)) = (is_usable, taken.start(), taken.kernel_duration()) else {
@@ -278,8 +283,8 @@ impl Columns {
         let kernel = Kernel {
             start,
             duration,
-            correlation: self.correlation(&taken),
-            external: self.external(&taken, wanted),
+            correlation: self.correlation(taken),
+            external: self.external(taken, wanted),
             name,
             device,
             stream: taken.stream(|event| self.stream(device, event)),
@@ -296,7 +301,7 @@ impl Columns {
         }
     }
 
-    fn take_copy(&mut self, mut taken: TakenEvent<'_, '_>, kind: impl Fn(&str) -> CopyKind) {
+    fn take_copy(&mut self, taken: &mut TakenEvent<'_, '_>, kind: impl Fn(&str) -> CopyKind) {
         let duration = taken.duration().unwrap_or(0);
         let Some(start) = taken.start().filter(|_| duration >= 0) else { return };
         let name = taken.event.name();
@@ -305,7 +310,7 @@ impl Columns {
         let copy = GpuCopy {
             start,
             duration,
-            correlation: self.correlation(&taken),
+            correlation: self.correlation(taken),
             device,
             stream: taken.stream(|event| self.stream(device, event)),
             kind: kind(name.as_deref().unwrap_or_default()),
@@ -314,8 +319,8 @@ impl Columns {
         self.copies.push(copy);
     }
 
-    fn take_call(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
-        let correlation = self.correlation(&taken);
+    fn take_call(&mut self, taken: &mut TakenEvent<'_, '_>, wanted: Wanted) {
+        let correlation = self.correlation(taken);
         if !correlation.is_there() && !wanted.findings {
             return;
         }
@@ -324,9 +329,9 @@ impl Columns {
                 start,
                 duration: taken.duration().unwrap_or(0).max(0),
                 correlation,
-                external: self.external(&taken, wanted),
+                external: self.external(taken, wanted),
                 name: taken.name(|event| name(&mut self.names, event)),
-                thread: self.thread(&mut taken),
+                thread: self.thread(taken),
             };
             if !correlation.is_there() {
                 if call.external.is_there() {
@@ -346,19 +351,19 @@ impl Columns {
         }
     }
 
-    fn take_flow(&mut self, mut taken: TakenEvent<'_, '_>) {
+    fn take_flow(&mut self, taken: &mut TakenEvent<'_, '_>) {
         let correlation = self.ids.value(taken.event.id());
         // Nearly every flow starts at the call just read, which goes first anyway.
         if !correlation.is_there() || self.launches.last().is_some_and(|call| call.correlation == correlation) {
             return;
         }
         if let Some(start) = taken.start() {
-            let thread = self.thread(&mut taken);
+            let thread = self.thread(taken);
             self.flows.push(Launch { start, duration: 0, correlation, external: Id::MISSING, name: NO_NAME, thread });
         }
     }
 
-    fn take_frame(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
+    fn take_frame(&mut self, taken: &mut TakenEvent<'_, '_>, wanted: Wanted) {
         let Some(start) = taken.start() else { return };
         let event = taken.event;
         if wanted.lone_frames {
@@ -367,7 +372,7 @@ impl Columns {
                 duration: taken.duration().unwrap_or(0),
                 id: self.ids.value(event.arg(PYTHON_ID)),
                 name: taken.name(|event| name(&mut self.names, event)),
-                thread: self.thread(&mut taken),
+                thread: self.thread(taken),
             };
             self.lone_frames.push(frame);
             return;
@@ -378,7 +383,7 @@ impl Columns {
             id: self.ids.value(event.arg(PYTHON_ID)),
             parent: self.ids.value(event.arg(PYTHON_PARENT)),
             name: taken.name(|event| name(&mut self.names, event)),
-            thread: self.thread(&mut taken),
+            thread: self.thread(taken),
         };
         self.frames.push(frame);
         if wanted.legacy_times {
@@ -386,7 +391,7 @@ impl Columns {
         }
     }
 
-    fn take_annotation(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
+    fn take_annotation(&mut self, taken: &mut TakenEvent<'_, '_>, wanted: Wanted) {
         let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
         if !wanted.every_annotation && !may_be_step(&name) {
             return;
@@ -398,7 +403,7 @@ impl Columns {
         }
     }
 
-    fn take_device_annotation(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
+    fn take_device_annotation(&mut self, taken: &mut TakenEvent<'_, '_>, wanted: Wanted) {
         let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
         if wanted.every_annotation || may_be_step(&name) {
             let duration = taken.duration().unwrap_or(0);

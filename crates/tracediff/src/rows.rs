@@ -24,6 +24,21 @@ impl Externals {
         }
     }
 
+    /// Puts those of a piece that follows behind these; `before` and `rows` are how many rows are in front of it and in it.
+    fn append(&mut self, before: usize, ids: &mut Ids, piece: &Externals, rows: usize, of_piece: &Ids) {
+        if self.0.is_empty() && piece.0.is_empty() {
+            return;
+        }
+        if self.0.is_empty() {
+            self.0 = vec![ids.pack(Id::MISSING); before];
+        }
+        if piece.0.is_empty() {
+            self.0.resize(before + rows, ids.pack(Id::MISSING));
+        } else {
+            self.0.extend(piece.0.iter().map(|external| ids.pack(of_piece.id(*external))));
+        }
+    }
+
     #[inline(always)]
     fn at(&self, row: usize, ids: &Ids) -> Id {
         if self.0.is_empty() { Id::MISSING } else { ids.id(self.0[row]) }
@@ -88,6 +103,49 @@ impl KernelRows {
             name: kernel.name,
             stream: kernel.stream,
         });
+    }
+
+    /// Puts the kernels of a piece that follows behind these, with other numbers of its names; `stream` gives the device and the number
+    /// of its streams, `first` is the place of its first event in the file.
+    pub(crate) fn append(
+        &mut self,
+        piece: &KernelRows,
+        first: u32,
+        name: impl Fn(NameId) -> NameId,
+        stream: impl Fn(u32) -> (u32, u32),
+    ) {
+        let at = self.rows.len();
+        self.externals.append(at, &mut self.ids, &piece.externals, piece.len(), &piece.ids);
+        self.append_indexes(piece, first);
+        for (device, stream) in (0..piece.devices.len() as u32).map(&stream) {
+            let stream = stream as usize;
+            if stream >= self.devices.len() {
+                self.devices.resize(stream + 1, 0);
+            }
+            self.devices[stream] = device;
+        }
+        let (times, ids) = (&mut self.times, &mut self.ids);
+        self.rows.extend(piece.rows.iter().map(|row| KernelRow {
+            start: times.pack_start(piece.times.start(row.start)),
+            duration: times.pack_duration(piece.times.duration(row.duration)),
+            correlation: ids.pack(piece.ids.id(row.correlation)),
+            name: name(row.name),
+            stream: stream(row.stream).1,
+        }));
+    }
+
+    fn append_indexes(&mut self, piece: &KernelRows, first: u32) {
+        let at = self.rows.len() as u32;
+        if self.indexes.is_empty() && piece.indexes.is_empty() && first == at {
+            return;
+        }
+        if self.indexes.is_empty() {
+            self.indexes.extend(0..at);
+        }
+        match piece.indexes.as_slice() {
+            [] => self.indexes.extend(first..first + piece.len() as u32),
+            indexes => self.indexes.extend(indexes.iter().map(|index| first + index)),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -223,6 +281,13 @@ impl LaunchRows {
         let Launch { start, duration, correlation, external, name, thread } = launch;
         self.externals.push(self.spans.len(), external, &mut self.external_ids);
         self.spans.push(Span { start, duration, id: correlation, name, thread });
+    }
+
+    /// Puts the launches of a piece that follows behind these, with other numbers of its names and threads.
+    pub(crate) fn append(&mut self, piece: &LaunchRows, name: impl Fn(NameId) -> NameId, thread: impl Fn(u32) -> u32) {
+        let ids = &mut self.external_ids;
+        self.externals.append(self.spans.len(), ids, &piece.externals, piece.len(), &piece.external_ids);
+        self.spans.append(&piece.spans, name, thread);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -362,6 +427,48 @@ mod tests {
             rows.retain(|at| at != 1);
             assert!(rows.iter().eq([kernels[0], kernels[2]]));
         }
+    }
+
+    #[test]
+    fn kernels_of_pieces_come_back_behind_each_other() {
+        let moved = |kernel: Kernel| Kernel {
+            name: kernel.name + 10,
+            device: kernel.device + 1,
+            stream: kernel.stream + 3,
+            index: kernel.index + 7,
+            ..kernel
+        };
+        let far = 1_600_000_000_000_000_000_000;
+        let first = [kernel(5, Id::MISSING, 0), kernel(far, Id::MISSING, 1)];
+        let second = [kernel(900, Id::MISSING, 0), kernel(800, Id::negative(2), 2)];
+        let third = [kernel(70, Id::MISSING, 0)];
+        let mut rows: KernelRows = first.into_iter().collect();
+        for piece in [&second[..], &third] {
+            let piece: KernelRows = piece.iter().copied().collect();
+            rows.append(&piece, 7, |name| name + 10, |stream| (stream / 2 + 1, stream + 3));
+        }
+        assert!(rows.iter().eq(first.into_iter().chain([second[0], second[1], third[0]].map(moved))));
+        let mut rows: KernelRows = first.into_iter().collect();
+        rows.append(&third.into_iter().collect(), 2, |name| name, |stream| (stream / 2, stream));
+        assert!(rows.indexes.is_empty(), "all that there is are kernels");
+    }
+
+    #[test]
+    fn launches_of_pieces_come_back_behind_each_other() {
+        let launch =
+            |start, external| Launch { start, duration: 2, correlation: Id::of(3), external, name: 1, thread: 1 };
+        let rows = |launches: &[Launch]| {
+            let mut rows = LaunchRows::default();
+            launches.iter().for_each(|launch| rows.push(*launch));
+            rows
+        };
+        let (plain, with) = ([launch(5, Id::MISSING)], [launch(6, Id::MISSING), launch(7, Id::negative(1))]);
+        let mut all = LaunchRows::default();
+        for piece in [&plain[..], &with, &plain] {
+            all.append(&rows(piece), |name| name + 1, |thread| thread + 2);
+        }
+        let moved = |launch: &Launch| Launch { name: 2, thread: 3, ..*launch };
+        assert!(all.iter().eq(plain.iter().chain(&with).chain(&plain).map(moved)));
     }
 
     #[test]

@@ -6,6 +6,25 @@ use crate::rows::KernelRows;
 #[derive(Debug)]
 pub(crate) struct TimeOrder(Option<Vec<u32>>);
 
+/// Numbers by a key, where those of `order` are by it already and `others` are few. What is equal keeps its order, `order` first.
+pub(crate) fn merged<K: Ord>(order: Vec<u32>, mut others: Vec<u32>, key: impl Fn(u32) -> K) -> Vec<u32> {
+    if others.is_empty() {
+        return order;
+    }
+    others.sort_by_key(|number| key(*number));
+    let mut merged = Vec::with_capacity(order.len() + others.len());
+    let mut others = others.into_iter().map(|number| (key(number), number)).peekable();
+    for number in order {
+        let own = key(number);
+        while let Some((_, other)) = others.next_if(|(other, _)| *other < own) {
+            merged.push(other);
+        }
+        merged.push(number);
+    }
+    merged.extend(others.map(|(_, number)| number));
+    merged
+}
+
 impl TimeOrder {
     pub(crate) fn of(kernels: &KernelRows) -> TimeOrder {
         if kernels.iter().is_sorted_by_key(|kernel| kernel.start) {

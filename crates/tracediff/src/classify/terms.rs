@@ -1,5 +1,46 @@
 //! Terms of the default class table on kernel names.
 
+/// A row of a table, taken apart: alternatives, of each the terms that must hold.
+pub(super) struct Terms(Vec<Vec<Term>>);
+
+/// One term.
+struct Term {
+    text: &'static str,
+    /// Whether it must not hold.
+    is_not: bool,
+    place: Place,
+}
+
+/// Where a term stands in a name.
+#[derive(Clone, Copy)]
+enum Place {
+    Start,
+    /// Anywhere; whether a word begins in front of it, and whether one ends behind it.
+    Anywhere {
+        before: bool,
+        behind: bool,
+    },
+}
+
+impl Terms {
+    pub(super) fn of(alternatives: &'static str) -> Terms {
+        let there = alternatives.split("  ").filter(|alternative| !alternative.is_empty());
+        Terms(there.map(|alternative| alternative.split(' ').map(Term::of).collect()).collect())
+    }
+}
+
+impl Term {
+    fn of(term: &'static str) -> Term {
+        let (is_not, term) = term.strip_prefix('!').map_or((false, term), |term| (true, term));
+        if let Some(text) = term.strip_prefix('^') {
+            return Term { text, is_not, place: Place::Start };
+        }
+        let (before, term) = term.strip_prefix('|').map_or((false, term), |term| (true, term));
+        let (behind, text) = term.strip_suffix('|').map_or((false, term), |term| (true, term));
+        Term { text, is_not, place: Place::Anywhere { before, behind } }
+    }
+}
+
 /// A name, in lower case and as it stands.
 pub(super) struct Subject<'a> {
     name: &'a str,
@@ -42,21 +83,16 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether any alternative holds.
-    pub(super) fn matches(&self, alternatives: &str) -> bool {
-        alternatives.split("  ").filter(|alternative| !alternative.is_empty()).any(|alternative| {
-            alternative.split(' ').all(|term| match term.strip_prefix('!') {
-                Some(term) => !self.holds(term),
-                None => self.holds(term),
-            })
-        })
+    pub(super) fn matches(&self, terms: &Terms) -> bool {
+        terms.0.iter().any(|alternative| alternative.iter().all(|term| self.holds(term) != term.is_not))
     }
 
-    fn holds(&self, term: &str) -> bool {
-        if let Some(start) = term.strip_prefix('^') {
-            return self.lower.starts_with(start);
-        }
-        let (before, term) = term.strip_prefix('|').map_or((false, term), |term| (true, term));
-        let (behind, term) = term.strip_suffix('|').map_or((false, term), |term| (true, term));
+    fn holds(&self, term: &Term) -> bool {
+        let (before, behind) = match term.place {
+            Place::Start => return self.lower.starts_with(term.text),
+            Place::Anywhere { before, behind } => (before, behind),
+        };
+        let term = term.text;
         if !self.pairs.may_contain(term) {
             return false;
         }
@@ -186,7 +222,7 @@ mod tests {
             ("gemm x_gemm", "|gemm|", true),
             ("ägemm", "|gemm", true),
         ] {
-            assert_eq!(Subject::new(name).matches(term), expected, "{name} {term}");
+            assert_eq!(Subject::new(name).matches(&Terms::of(term)), expected, "{name} {term}");
         }
     }
 

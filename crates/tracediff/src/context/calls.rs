@@ -84,7 +84,8 @@ pub(crate) fn find(
     let calls = columns.calls.iter().zip(0..);
     let known: Vec<(u32, u32)> =
         calls.filter_map(|(call, at)| Some((at, shapes.number(call, columns, names)?))).collect();
-    let without_work = shapes.without_work(columns, names);
+    let is_all = known.len() == columns.calls.len();
+    let without_work = if is_all { BTreeMap::new() } else { shapes.without_work(columns, names) };
     if known.is_empty() {
         return Calls { without_work, ..Calls::default() };
     }

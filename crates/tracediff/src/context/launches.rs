@@ -53,6 +53,7 @@ impl<'a> Launches<'a> {
     }
 
     /// The launch with a correlation id.
+    #[inline]
     pub(crate) fn with(&self, correlation: Id) -> Option<Launch> {
         self.number(correlation).map(|number| self.get(number))
     }
@@ -63,6 +64,7 @@ impl<'a> Launches<'a> {
     }
 
     /// Number of the launch with a correlation id: calls first, flows behind them.
+    #[inline]
     pub(crate) fn number(&self, correlation: Id) -> Option<u32> {
         let calls = self.columns.launches.len() as u32;
         self.calls.get(correlation).or_else(|| self.flows.get(correlation).map(|flow| calls + flow))
@@ -74,12 +76,14 @@ impl<'a> Launches<'a> {
     }
 
     /// Thread and start of the launch of a number.
+    #[inline]
     pub(crate) fn place(&self, number: u32) -> (u32, Picoseconds) {
         let launch = self.get(number);
         (launch.thread, launch.start)
     }
 
     /// Launch of a number.
+    #[inline]
     pub(crate) fn get(&self, number: u32) -> Launch {
         let number = number as usize;
         let calls = self.columns.launches.len();

@@ -125,6 +125,32 @@ impl From<&GpuCopy> for Event {
     }
 }
 
+/// Kernels, and copies behind them, by number: a chain of both is slower to go through.
+#[derive(Clone, Copy)]
+struct Events<'a> {
+    kernels: &'a KernelRows,
+    copies: &'a [GpuCopy],
+}
+
+impl<'a> Events<'a> {
+    fn count(&self) -> usize {
+        self.kernels.len() + self.copies.len()
+    }
+
+    #[inline(always)]
+    fn at(&self, number: usize) -> Event {
+        match number.checked_sub(self.kernels.len()) {
+            None => self.kernels.at(number).into(),
+            Some(copy) => (&self.copies[copy]).into(),
+        }
+    }
+
+    #[inline(always)]
+    fn iter(self) -> impl Iterator<Item = Event> + Clone + use<'a> {
+        (0..self.count()).map(move |number| self.at(number))
+    }
+}
+
 impl<'a> PassFinder<'a> {
     /// By annotations whose names match `pattern`, or where there is none, by those that are known to be steps.
     pub(crate) fn new(
@@ -220,14 +246,14 @@ impl<'a> PassFinder<'a> {
             let (kernels, copies) = (vec![all; kernels.len()], vec![all; copies.len()]);
             return Found { kernels, copies, is_lead: Vec::new(), is_lead_copy: Vec::new() };
         }
-        let events = || kernels.iter().map(Event::from).chain(copies.iter().map(Event::from));
-        let count = kernels.len() + copies.len();
+        let events = Events { kernels, copies };
+        let count = events.count();
         let mut owners: Vec<Option<u32>> = Vec::with_capacity(count);
         let mut launched = Vec::with_capacity(count);
         let by_launch = self.boundaries == Boundaries::Launch;
         // Neighbours in the file mostly share their launch, and what is launched once has one owner.
         let mut last = None;
-        for event in events() {
+        for event in events.iter() {
             let same = last.filter(|(correlation, _, _)| *correlation == event.correlation);
             let launch = same.map_or_else(|| self.launches.with(event.correlation), |(_, launch, _)| launch);
             let owner = match same {
@@ -238,9 +264,9 @@ impl<'a> PassFinder<'a> {
             owners.push(owner);
             launched.push(launch.is_some());
         }
-        let windows = DeviceWindows::new(events(), &owners);
+        let windows = DeviceWindows::new(events, &owners);
         let by_window = by_launch || self.rows.is_some();
-        let is_lead = windows.leads(events(), by_launch.then_some(&launched));
+        let is_lead = windows.leads(events, by_launch.then_some(&launched));
         let pass = |(at, event): (usize, Event)| {
             let window = match owners[at] {
                 Some(window) => Some(window),
@@ -251,7 +277,7 @@ impl<'a> PassFinder<'a> {
             };
             window.map_or(KernelPass::OUTSIDE, |pass| KernelPass { pass, phase: self.phase(pass) })
         };
-        let mut of_kernels: Vec<KernelPass> = events().enumerate().map(pass).collect();
+        let mut of_kernels: Vec<KernelPass> = events.iter().enumerate().map(pass).collect();
         let of_copies = of_kernels.split_off(kernels.len());
         let mut is_lead = if is_lead.contains(&true) { is_lead } else { Vec::new() };
         let is_lead_copy = is_lead.split_off(kernels.len().min(is_lead.len()));
@@ -307,12 +333,12 @@ struct DeviceWindows {
 
 impl DeviceWindows {
     /// From the first event that each step owns.
-    fn new(events: impl Iterator<Item = Event> + Clone, owners: &[Option<u32>]) -> DeviceWindows {
-        let devices = events.clone().map(|event| event.device as usize + 1).max().unwrap_or(0);
+    fn new(events: Events<'_>, owners: &[Option<u32>]) -> DeviceWindows {
+        let devices = events.iter().map(|event| event.device as usize + 1).max().unwrap_or(0);
         let mut first: Vec<std::collections::BTreeMap<u32, Picoseconds>> = vec![Default::default(); devices];
         // Neighbours mostly share their owner and follow each other in time.
         let mut last = None;
-        for (event, owner) in events.zip(owners) {
+        for (event, owner) in events.iter().zip(owners) {
             let Some(owner) = owner else { continue };
             if last
                 .is_some_and(|(device, known, start)| (device, known) == (event.device, *owner) && start <= event.start)
@@ -339,10 +365,10 @@ impl DeviceWindows {
     }
 
     /// Which events belong to the lead. `launched` says which have a launch, where launches own them.
-    fn leads(&self, events: impl Iterator<Item = Event> + Clone, launched: Option<&Vec<bool>>) -> Vec<bool> {
-        let streams = events.clone().map(|event| event.stream as usize + 1).max().unwrap_or(0);
+    fn leads(&self, events: Events<'_>, launched: Option<&Vec<bool>>) -> Vec<bool> {
+        let streams = events.iter().map(|event| event.stream as usize + 1).max().unwrap_or(0);
         let mut first_launched = vec![None::<Picoseconds>; streams];
-        for (event, _) in events.clone().zip(launched.into_iter().flatten()).filter(|(_, launched)| **launched) {
+        for (event, _) in events.iter().zip(launched.into_iter().flatten()).filter(|(_, launched)| **launched) {
             let first = &mut first_launched[event.stream as usize];
             *first = Some(first.map_or(event.start, |first| first.min(event.start)));
         }
@@ -351,6 +377,6 @@ impl DeviceWindows {
             let before = || first_launched[event.stream as usize].is_none_or(|first| event.start < first);
             event.start < *start || launched.is_some_and(|launched| !launched[at]) && before()
         };
-        events.enumerate().map(is_lead).collect()
+        events.iter().enumerate().map(is_lead).collect()
     }
 }

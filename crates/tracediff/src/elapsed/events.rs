@@ -10,7 +10,7 @@ use crate::family::Family;
 use crate::names::NO_NAME;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
-use crate::time_order::TimeOrder;
+use crate::time_order::{TimeOrder, merged};
 
 /// Kernels with their passes and classes.
 pub(crate) struct Kernels<'a> {
@@ -41,24 +41,21 @@ pub(crate) struct Events<'a> {
 impl Events<'_> {
     /// Numbers of the events of each device by start; on ties kernels, the lead and copies, each in the order of the file.
     pub(super) fn by_device(&self, devices: usize) -> Vec<Vec<u32>> {
-        let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); devices];
+        let mut by_device = vec![Vec::new(); devices];
         let [counted, lead] = self.kernels.each_ref().map(|set| set.kernels);
         for number in self.order.numbers(counted.len()) {
             by_device[counted.at(number).device as usize].push(number as u32);
         }
-        let others = lead.iter().map(|kernel| kernel.device).chain(self.copies.iter().map(|copy| copy.device));
-        for (device, number) in others.zip(counted.len() as u32..) {
-            by_device[device as usize].push(number);
+        let mut others: Vec<Vec<u32>> = vec![Vec::new(); devices];
+        let devices = lead.iter().map(|kernel| kernel.device).chain(self.copies.iter().map(|copy| copy.device));
+        for (device, number) in devices.zip(counted.len() as u32..) {
+            others[device as usize].push(number);
         }
-        // What follows the kernels is out of order, and little.
-        for order in &mut by_device {
-            if !order.is_sorted_by_key(|number| self.start(*number)) {
-                order.sort_by_key(|number| self.start(*number));
-            }
-        }
-        by_device
+        let start = |number| self.start(number);
+        by_device.into_iter().zip(others).map(|(order, others)| merged(order, others, start)).collect()
     }
 
+    #[inline]
     fn start(&self, number: u32) -> Picoseconds {
         match self.at(number) {
             (Some(set), at) => self.kernels[set].kernels.at(at).start,
@@ -67,6 +64,7 @@ impl Events<'_> {
     }
 
     /// The set of kernels that an event is in, none for a copy, and its place there.
+    #[inline]
     fn at(&self, number: u32) -> (Option<usize>, usize) {
         let mut at = number as usize;
         for (set, kernels) in self.kernels.iter().enumerate() {
@@ -79,6 +77,7 @@ impl Events<'_> {
     }
 
     /// Made when it is looked at: a list of all would be larger than the rest of the trace.
+    #[inline]
     pub(super) fn activity(&self, number: u32, kinds: &[Vec<ActivityKind>; 2]) -> Activity {
         match self.at(number) {
             (Some(set), at) => {

@@ -14,7 +14,7 @@ use crate::elapsed::timeline::{Timeline, Window};
 use crate::lead::Lead;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
-use crate::time_order::TimeOrder;
+use crate::time_order::{TimeOrder, merged};
 use perfdb_trace::profile::Mark;
 
 /// A step as it is annotated.
@@ -239,22 +239,20 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
     for number in sources.order.numbers(kernels) {
         by_device[sources.kernels.at(number).device as usize].push(number as u32);
     }
+    let mut lead: Vec<Vec<u32>> = vec![Vec::new(); by_device.len()];
     for (kernel, number) in sources.lead.kernels.iter().zip(kernels as u32..) {
-        by_device[kernel.device as usize].push(number);
+        lead[kernel.device as usize].push(number);
     }
     let windows = &sources.timeline.windows;
     let mut at = WindowAt::new(sources.timeline);
     let mut own = vec![vec![0; names.len()]; windows.len()];
-    for (device, mut order) in by_device.into_iter().enumerate() {
-        let by_start = |number: &u32| {
-            let (kernel, _) = kernel(*number);
+    for (device, (order, lead)) in by_device.into_iter().zip(lead).enumerate() {
+        let by_start = |number: u32| {
+            let (kernel, _) = kernel(number);
             (kernel.start, kernel.index)
         };
-        // Only what the lead has is out of order.
-        if !order.is_sorted_by_key(by_start) {
-            order.sort_by_key(by_start);
-        }
-        each_owned(&order, span, |piece| {
+        let order = merged(order, lead, by_start);
+        each_owned(&order, span, communicates.contains(&true), |piece| {
             let mut from = piece.start;
             let number = at.number(device as u32, piece.start) as usize;
             for (window, own) in windows.iter().zip(&mut own).skip(number) {

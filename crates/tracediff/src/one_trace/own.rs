@@ -23,9 +23,18 @@ pub(super) struct Owned {
 }
 
 /// Tells who owns the busy time of a device: what collectives own by start, and what others own by start. `order` has the
-/// numbers of the kernels by start.
-pub(super) fn each_owned(order: &[u32], span: impl Fn(u32) -> Span, mut tell: impl FnMut(Owned)) {
+/// numbers of the kernels by start. Where it is known that none communicates, they are looked at once.
+pub(super) fn each_owned(
+    order: &[u32],
+    span: impl Fn(u32) -> Span,
+    some_communicate: bool,
+    mut tell: impl FnMut(Owned),
+) {
     let first_come = |communicates| first_come(order, &span, communicates);
+    if !some_communicate {
+        first_come(false).for_each(tell);
+        return;
+    }
     let mut computing = first_come(false);
     // What covers the collective that is looked at, and may cover the next one.
     let mut covers: VecDeque<Owned> = VecDeque::new();
@@ -74,7 +83,7 @@ mod tests {
         let span = |start, end, class| Span { start, end, class, communicates: class == 9 };
         let spans = [span(0, 40, 9), span(10, 20, 1), span(15, 30, 2), span(35, 50, 9)];
         let mut found = Vec::new();
-        each_owned(&[0, 1, 2, 3], |number| spans[number as usize], |piece| found.push(piece));
+        each_owned(&[0, 1, 2, 3], |number| spans[number as usize], true, |piece| found.push(piece));
         found.sort_by_key(|piece| piece.start);
         let piece = |start, end, class| Owned { start, end, class };
         let wanted = [piece(0, 10, 9), piece(10, 20, 1), piece(20, 30, 2), piece(30, 40, 9), piece(40, 50, 9)];

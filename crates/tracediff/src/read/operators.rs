@@ -14,11 +14,11 @@ const COMMUNICATION: &str = "record_param_comms";
 impl Columns {
     pub(super) fn take_operator(
         &mut self,
-        mut taken: TakenEvent<'_, '_>,
+        taken: &mut TakenEvent<'_, '_>,
         has_formula: &mut Vec<Option<bool>>,
         wanted: Wanted,
     ) {
-        let external = self.external(&taken, wanted);
+        let external = self.external(taken, wanted);
         let name = taken.name(|event| name(&mut self.names, event));
         if name == NO_NAME {
             return;
@@ -31,7 +31,7 @@ impl Columns {
         }
         let (start, duration) = (start.unwrap_or(HostOperator::NEVER), taken.duration().unwrap_or(0).max(0));
         let duration = i64::try_from(duration).unwrap_or(i64::MAX);
-        let thread = self.thread(&mut taken);
+        let thread = self.thread(taken);
         let mut list = |place, wanted| if wanted { self.list(taken.event, place) } else { None };
         let (dims, types) = (list(DIMS, is_shaped || has_formula), list(TYPES, is_shaped || has_formula));
         if is_shaped || external.is_there() {

@@ -38,10 +38,11 @@ impl Piece {
     #[inline(never)]
     fn take(&mut self, tables: &Tables) {
         self.has_begun = true;
-        let Columns { kernels, launches, operators, lone_frames, .. } = &mut self.columns;
+        let Columns { kernels, launches, operators, calls, lone_frames, .. } = &mut self.columns;
         kernels.reserve_exact(ROOM);
         launches.reserve_exact(ROOM);
         operators.reserve_exact(ROOM);
+        calls.reserve_exact(ROOM / 4);
         lone_frames.reserve_exact(ROOM);
         let Some(table) = tables.0.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return };
         let Table { names, arguments, has_formula, adopted } = table;
