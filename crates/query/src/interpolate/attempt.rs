@@ -184,9 +184,8 @@ pub(crate) fn of_points(
             note(NO_AXIS, set);
             continue;
         }
-        let mut first = [0.0; 3];
-        first.iter_mut().zip(set).for_each(|(wanted, axis)| *wanted = target[usize::from(*axis)]);
-        let wanted = &first[..set.len()];
+        let wanted = coordinates(set, target);
+        let wanted = &wanted[..set.len()];
         let found = match slice(at) {
             None => Err(FEW),
             Some(slice) => value(&slice, set, wanted, naming),
@@ -212,43 +211,65 @@ fn narrowest<'p>(
 ) -> Result<Value, Status> {
     let axes = points.axes;
     let mut statuses: SmallVec<[Option<Status>; 16]> = smallvec![None; axes.sets.len()];
+    // Sets that need a triangle.
+    let mut pending: SmallVec<[(usize, SliceRef<'p>); 2]> = SmallVec::new();
     let mut best: Option<(f64, Value)> = None;
-    for in_triangles in [false, true] {
-        for (at, &set) in axes.sets.iter().enumerate() {
-            if statuses[at].is_some() {
+    let offer = |best: &mut Option<(f64, Value)>, (width, value): (f64, Value)| {
+        if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) {
+            *best = Some((width, Value { names: axes.names, ..value }));
+        }
+    };
+    let note = |set: AxisSet, status: Status| {
+        context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
+        Some(status)
+    };
+    for (at, &set) in axes.sets.iter().enumerate() {
+        let wanted = coordinates(set, target);
+        let wanted = &wanted[..set.len()];
+        let tried = match limit {
+            Some(limit) if set.len() as i64 > limit => Err(DISABLED),
+            _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
+            _ => slice(at).ok_or(FEW),
+        };
+        let slice = match tried {
+            Ok(slice) => slice,
+            Err(status) => {
+                statuses[at] = note(set, status);
                 continue;
             }
-            let mut first = [0.0; 3];
-            first.iter_mut().zip(set).for_each(|(wanted, axis)| *wanted = target[usize::from(*axis)]);
-            let wanted = &first[..set.len()];
-            let tried = match slice(at) {
-                _ if limit.is_some_and(|limit| set.len() as i64 > limit) => Err(DISABLED),
-                _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
-                None => Err(FEW),
-                Some(slice) => match (corrected::least_width(&slice, wanted), &best) {
-                    (Some(width), Some((narrowest, _))) if width >= *narrowest => continue,
-                    _ if in_triangles => corrected::in_triangle(&slice, set, wanted).map(Some),
-                    _ => corrected::boxed(&slice, set, wanted),
-                },
-            };
-            match tried {
-                Ok(None) => {}
-                Ok(Some((width, value))) if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) => {
-                    best = Some((width, Value { names: axes.names, ..value }));
-                }
-                Ok(Some(_)) => {}
-                Err(status) => {
-                    context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
-                    statuses[at] = Some(status);
-                }
-            }
+        };
+        if let Some((narrowest, _)) = &best
+            && corrected::least_width(&slice, wanted).is_some_and(|width| width >= *narrowest)
+        {
+            continue;
         }
-        if best.is_some() {
-            break;
+        match corrected::boxed(&slice, set, wanted) {
+            Ok(Some(found)) => offer(&mut best, found),
+            Ok(None) => pending.push((at, slice)),
+            Err(status) => statuses[at] = note(set, status),
+        }
+    }
+    if best.is_none() {
+        for (at, slice) in pending {
+            let set = axes.sets[at];
+            let wanted = coordinates(set, target);
+            match corrected::in_triangle(&slice, set, &wanted[..set.len()], best.as_ref().map(|(width, _)| *width)) {
+                Ok(Some(found)) => offer(&mut best, found),
+                Ok(None) => {}
+                Err(status) => statuses[at] = note(set, status),
+            }
         }
     }
     let status = statuses.into_iter().flatten().find(|status| *status != NO_AXIS);
     best.map(|(_, value)| value).ok_or(status.unwrap_or(NO_AXIS))
+}
+
+/// The coordinates of a target on the axes of a set.
+#[inline]
+fn coordinates(set: AxisSet, target: &Coordinates) -> [f64; 3] {
+    let mut coordinates = [0.0; 3];
+    coordinates.iter_mut().zip(set).for_each(|(own, axis)| *own = target[usize::from(*axis)]);
+    coordinates
 }
 
 fn names(names: &'static [&'static str], set: AxisSet) -> Vec<&'static str> {

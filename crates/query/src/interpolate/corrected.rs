@@ -42,10 +42,20 @@ pub(super) fn boxed(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<Optio
     Ok(found.map(|(used, width, rule)| weighted(slice, set, wanted, used, width, rule)))
 }
 
-/// The same in a triangle or tetrahedron of places.
-pub(super) fn in_triangle(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<(f64, Value), Status> {
+/// The same in a triangle or tetrahedron of places; `None` where no bracket is narrower than one that is known.
+pub(super) fn in_triangle(
+    slice: &Slice,
+    set: AxisSet,
+    wanted: &[f64],
+    narrowest: Option<f64>,
+) -> Result<Option<(f64, Value)>, Status> {
+    // No triangle reaches further than the places do.
+    let least = least_width(slice, wanted).ok_or(OUTSIDE)?;
+    if narrowest.is_some_and(|narrowest| least >= narrowest) {
+        return Ok(None);
+    }
     let (used, width) = triangle(slice, wanted)?;
-    Ok(weighted(slice, set, wanted, used, width, simplex_rule(wanted.len())))
+    Ok(Some(weighted(slice, set, wanted, used, width, simplex_rule(wanted.len()))))
 }
 
 fn weighted(slice: &Slice, set: AxisSet, wanted: &[f64], used: Used, width: f64, rule: &'static str) -> (f64, Value) {
@@ -143,8 +153,6 @@ fn corners(slice: &Slice, wanted: &[f64]) -> Vec<u32> {
 
 /// The triangle or tetrahedron of places around the target.
 fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
-    // No triangle reaches further than the places do.
-    least_width(slice, wanted).ok_or(OUTSIDE)?;
     let target: SmallVec<[f64; 3]> = wanted.iter().map(|x| scaled(*x)).collect();
     let (all, planes) = slice.scaled(scaled).ok_or(OUTSIDE)?;
     if planes.exclude(&target) || slice.is_flat_scaled(all, target.len()) {
@@ -156,8 +164,8 @@ fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
     let value = |number: u32| slice.places[number as usize].duration_us.ln();
     // On a grid of uneven steps the nearest may all lie on one side.
     let corners = || corners(slice, wanted);
-    let nearest = || tree.nearest(all, at, NEAREST_PLACES);
-    let around = || tree.around(all, at, target.len(), NEAREST_PER_DIRECTION);
+    let nearest = || tree.nearest(at, NEAREST_PLACES).to_vec();
+    let around = || tree.around(at, target.len(), NEAREST_PER_DIRECTION);
     let inside = simplex::among(all, value, [&corners, &nearest, &around], &target, (planes, tree)).ok_or(OUTSIDE)?;
     let used: Used = inside.weights.iter().map(|(at, weight)| (slice.places[*at].clone(), *weight)).collect();
     let extent = |axis: usize| {

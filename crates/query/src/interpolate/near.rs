@@ -1,7 +1,8 @@
 //! The places nearest to a target, without looking at the others.
 
+use smallvec::SmallVec;
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Places in a leaf at most.
 const LEAF: usize = 8;
@@ -11,6 +12,8 @@ const LEAF: usize = 8;
 pub(crate) struct Tree {
     /// Numbers of places in the order of the tree.
     order: Box<[u32]>,
+    /// Their coordinates in that order.
+    at: Box<[[f64; 3]]>,
     /// The axis along which the range around each middle is split.
     axes: Box<[u8]>,
     /// The least and the greatest coordinate of each axis.
@@ -24,70 +27,89 @@ impl Tree {
             let on_axis = || all.iter().map(|at| at[axis]);
             [on_axis().fold(f64::INFINITY, f64::min), on_axis().fold(f64::NEG_INFINITY, f64::max)]
         });
-        let mut tree = Tree { order: (0..all.len() as u32).collect(), axes: vec![0; all.len()].into(), ends };
-        split(all, &mut tree.order, &mut tree.axes);
-        tree
+        let mut order: Box<[u32]> = (0..all.len() as u32).collect();
+        let mut axes: Box<[u8]> = vec![0; all.len()].into();
+        split(all, &mut order, &mut axes);
+        let at = order.iter().map(|number| all[*number as usize]).collect();
+        Tree { order, at, axes, ends }
     }
 
     /// The nearest ones, nearest first; of equally near ones their coordinates decide.
-    pub(super) fn nearest(&self, all: &[[f64; 3]], target: [f64; 3], count: usize) -> Vec<u32> {
-        self.nearest_in(all, target, count, [None; 3])
+    pub(super) fn nearest(&self, target: [f64; 3], count: usize) -> Near {
+        self.nearest_within(target, f64::INFINITY, count)
     }
 
     /// The nearest ones within a distance.
-    pub(super) fn nearest_within(&self, all: &[[f64; 3]], target: [f64; 3], farthest: f64, count: usize) -> Vec<u32> {
-        self.search(Search::new(all, target, count, farthest * farthest, [None; 3]))
+    pub(super) fn nearest_within(&self, target: [f64; 3], farthest: f64, count: usize) -> Near {
+        self.search::<false>(target, count, farthest * farthest, EVERYWHERE)
     }
 
     /// The nearest ones in each of the directions from a target, which lies among them unless it is at the edge of all places.
-    pub(super) fn around(&self, all: &[[f64; 3]], target: [f64; 3], axes: usize, count: usize) -> Vec<u32> {
-        let side = |direction: usize, axis: usize| (axis < axes).then_some(direction >> axis & 1 == 1);
-        let of =
-            |direction: usize| self.nearest_in(all, target, count, std::array::from_fn(|axis| side(direction, axis)));
-        (0..1usize << axes).flat_map(of).collect()
+    pub(super) fn around(&self, target: [f64; 3], axes: usize, count: usize) -> Vec<u32> {
+        let ends = |direction: usize| {
+            std::array::from_fn(|axis| match (axis < axes, direction >> axis & 1 == 1) {
+                (true, true) => [target[axis], f64::INFINITY],
+                (true, false) => [f64::NEG_INFINITY, target[axis]],
+                (false, _) => EVERYWHERE[axis],
+            })
+        };
+        (0..1usize << axes).flat_map(|direction| self.nearest_in(target, count, ends(direction))).collect()
     }
 
-    /// The same where on some axes one side counts: from the target up, or down.
-    fn nearest_in(&self, all: &[[f64; 3]], target: [f64; 3], count: usize, up: [Option<bool>; 3]) -> Vec<u32> {
-        self.search(Search::new(all, target, count, f64::INFINITY, up))
+    /// The nearest ones between some ends.
+    fn nearest_in(&self, target: [f64; 3], count: usize, ends: [[f64; 2]; 3]) -> Near {
+        self.search::<true>(target, count, f64::INFINITY, ends)
     }
 
-    fn search(&self, mut search: Search<'_>) -> Vec<u32> {
-        search.visit(&self.order, &self.axes);
-        search.near.into_sorted_vec().into_iter().map(|place| place.number).collect()
+    fn search<const HAS_ENDS: bool>(&self, target: [f64; 3], count: usize, bound: f64, ends: [[f64; 2]; 3]) -> Near {
+        let mut search: Search<'_, HAS_ENDS> =
+            Search { tree: self, target, count, worst: bound, ends, near: SmallVec::new() };
+        search.visit(0..self.order.len(), [0.0; 3]);
+        search.near.into_iter().map(|(_, at)| self.order[at as usize]).collect()
     }
 
     /// The place farthest along a direction, and how far it is; of equally far ones the first.
-    pub(super) fn farthest(&self, all: &[[f64; 3]], direction: [f64; 3]) -> Option<(u32, f64)> {
-        let mut search = Farthest { all, direction, best: None };
-        search.visit(&self.order, &self.axes, self.ends);
+    pub(super) fn farthest(&self, direction: [f64; 3]) -> Option<(u32, f64)> {
+        let mut search = Farthest { tree: self, direction, best: None };
+        search.visit(0..self.order.len(), self.ends);
         search.best
     }
 
     /// The places in a box, by number.
-    pub(super) fn within(&self, all: &[[f64; 3]], low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
+    pub(super) fn within(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
         let mut found = Vec::new();
         let is_in = |at: &[f64; 3]| (0..3).all(|axis| low[axis] <= at[axis] && at[axis] <= high[axis]);
-        let mut rest = vec![(&*self.order, &*self.axes)];
-        while let Some((order, axes)) = rest.pop() {
-            if order.len() <= LEAF {
-                found.extend(order.iter().filter(|number| is_in(&all[**number as usize])));
+        let mut rest = vec![0..self.order.len()];
+        while let Some(range) = rest.pop() {
+            if range.len() <= LEAF {
+                found.extend(range.filter(|at| is_in(&self.at[*at])).map(|at| self.order[at]));
                 continue;
             }
-            let middle = order.len() / 2;
-            let at = &all[order[middle] as usize];
-            found.extend(is_in(at).then_some(order[middle]));
-            let axis = usize::from(axes[middle]);
+            let middle = middle(&range);
+            let at = &self.at[middle];
+            found.extend(is_in(at).then_some(self.order[middle]));
+            let axis = usize::from(self.axes[middle]);
             if low[axis] <= at[axis] {
-                rest.push((&order[..middle], &axes[..middle]));
+                rest.push(range.start..middle);
             }
             if at[axis] <= high[axis] {
-                rest.push((&order[middle + 1..], &axes[middle + 1..]));
+                rest.push(middle + 1..range.end);
             }
         }
         found.sort_unstable();
         found
     }
+}
+
+/// No ends on any axis.
+const EVERYWHERE: [[f64; 2]; 3] = [[f64::NEG_INFINITY, f64::INFINITY]; 3];
+
+/// Numbers of places.
+pub(crate) type Near = SmallVec<[u32; 16]>;
+
+/// Where a range is split.
+fn middle(range: &Range<usize>) -> usize {
+    range.start + range.len() / 2
 }
 
 fn split(all: &[[f64; 3]], order: &mut [u32], axes: &mut [u8]) {
@@ -108,38 +130,38 @@ fn split(all: &[[f64; 3]], order: &mut [u32], axes: &mut [u8]) {
     split(all, &mut above[1..], &mut axes_above[1..]);
 }
 
-struct Farthest<'a> {
-    all: &'a [[f64; 3]],
+struct Farthest<'t> {
+    tree: &'t Tree,
     direction: [f64; 3],
     best: Option<(u32, f64)>,
 }
 
 impl Farthest<'_> {
     /// Looks at places that lie in a box.
-    fn visit(&mut self, order: &[u32], axes: &[u8], ends: [[f64; 2]; 3]) {
+    fn visit(&mut self, range: Range<usize>, ends: [[f64; 2]; 3]) {
         let most: f64 = ends.iter().zip(self.direction).map(|([low, high], by)| (low * by).max(high * by)).sum();
         // A sum in another order differs in its last digits.
         if self.best.is_some_and(|(_, best)| most < best - 1e-12 * best.abs()) {
             return;
         }
-        if order.len() <= LEAF {
-            order.iter().for_each(|number| self.offer(*number));
+        if range.len() <= LEAF {
+            range.for_each(|at| self.offer(at));
             return;
         }
-        let middle = order.len() / 2;
-        let axis = usize::from(axes[middle]);
-        self.offer(order[middle]);
+        let middle = middle(&range);
+        let axis = usize::from(self.tree.axes[middle]);
+        self.offer(middle);
         let (mut below, mut above) = (ends, ends);
-        below[axis][1] = self.all[order[middle] as usize][axis];
+        below[axis][1] = self.tree.at[middle][axis];
         above[axis][0] = below[axis][1];
-        let (low, high) =
-            ((&order[..middle], &axes[..middle], below), (&order[middle + 1..], &axes[middle + 1..], above));
+        let (low, high) = ((range.start..middle, below), (middle + 1..range.end, above));
         let halves = if self.direction[axis] > 0.0 { [high, low] } else { [low, high] };
-        halves.into_iter().for_each(|(order, axes, ends)| self.visit(order, axes, ends));
+        halves.into_iter().for_each(|(range, ends)| self.visit(range, ends));
     }
 
-    fn offer(&mut self, number: u32) {
-        let along = self.all[number as usize].iter().zip(self.direction).map(|(at, by)| at * by).sum::<f64>();
+    fn offer(&mut self, at: usize) {
+        let along = self.tree.at[at].iter().zip(self.direction).map(|(at, by)| at * by).sum::<f64>();
+        let number = self.tree.order[at];
         let is_farther = |(first, best): (u32, f64)| along > best || along == best && number < first;
         if self.best.is_none_or(is_farther) {
             self.best = Some((number, along));
@@ -147,95 +169,84 @@ impl Farthest<'_> {
     }
 }
 
-struct Search<'a> {
-    all: &'a [[f64; 3]],
+struct Search<'t, const HAS_ENDS: bool> {
+    tree: &'t Tree,
     target: [f64; 3],
     count: usize,
-    /// The square of the distance from which on none counts.
-    bound: f64,
-    /// The side that counts on each axis; both where there is none.
-    up: [Option<bool>; 3],
-    near: BinaryHeap<NearPlace>,
+    /// The square of the distance of the farthest of those found, once they are enough; before that the one from which on none counts.
+    worst: f64,
+    /// Between which coordinates places count.
+    ends: [[f64; 2]; 3],
+    /// Squares of distances, rising, and places in the order of the tree.
+    near: SmallVec<[(f64, u32); 16]>,
 }
 
-impl<'a> Search<'a> {
-    fn new(all: &'a [[f64; 3]], target: [f64; 3], count: usize, bound: f64, up: [Option<bool>; 3]) -> Self {
-        Search { all, target, count, bound, up, near: BinaryHeap::with_capacity(count + 1) }
-    }
-
-    fn visit(&mut self, order: &[u32], axes: &[u8]) {
-        if order.len() <= LEAF {
-            order.iter().for_each(|number| self.offer(*number));
+impl<const HAS_ENDS: bool> Search<'_, HAS_ENDS> {
+    /// Looks at places that lie in a box; the gaps between it and the target on each axis.
+    fn visit(&mut self, range: Range<usize>, gaps: [f64; 3]) {
+        if range.len() <= LEAF {
+            range.for_each(|at| self.offer(at));
             return;
         }
-        let middle = order.len() / 2;
-        let axis = usize::from(axes[middle]);
-        let gap = self.target[axis] - self.all[order[middle] as usize][axis];
-        let (below, above) = ((&order[..middle], &axes[..middle]), (&order[middle + 1..], &axes[middle + 1..]));
+        let middle = middle(&range);
+        let axis = usize::from(self.tree.axes[middle]);
+        let end = self.tree.at[middle][axis];
+        let gap = self.target[axis] - end;
+        let (below, above) = (range.start..middle, middle + 1..range.end);
         let (own, other) = if gap < 0.0 { (below, above) } else { (above, below) };
-        // The half without the target has nothing on the side that counts if that is the one towards the other half.
-        let is_other_up = gap < 0.0;
-        self.visit(own.0, own.1);
-        self.offer(order[middle]);
-        if self.up[axis].is_none_or(|up| up == is_other_up || gap == 0.0) && gap * gap <= self.worst() {
-            self.visit(other.0, other.1);
+        self.visit(own, gaps);
+        self.offer(middle);
+        let [low, high] = self.ends[axis];
+        if HAS_ENDS && (if gap < 0.0 { high < end } else { end < low }) {
+            return;
+        }
+        // No place in the other half is nearer than this, in the very rounding of its distance.
+        let mut gaps = gaps;
+        gaps[axis] = gap;
+        if square(gaps) <= self.worst {
+            self.visit(other, gaps);
         }
     }
 
-    /// The distance of the farthest of those found, once they are enough.
-    fn worst(&self) -> f64 {
-        self.near.peek().filter(|_| self.near.len() >= self.count).map_or(self.bound, |worst| worst.distance)
-    }
-
-    fn offer(&mut self, number: u32) {
-        let at = self.all[number as usize];
-        let is_there = |axis: usize| match self.up[axis] {
-            Some(true) => at[axis] >= self.target[axis],
-            Some(false) => at[axis] <= self.target[axis],
-            None => true,
+    #[inline]
+    fn offer(&mut self, at: usize) {
+        let own = &self.tree.at[at];
+        let distance = square([0, 1, 2].map(|axis| own[axis] - self.target[axis]));
+        let is_in = |axis: usize| self.ends[axis][0] <= own[axis] && own[axis] <= self.ends[axis][1];
+        if distance > self.worst || HAS_ENDS && !(0..3).all(is_in) {
+            return;
+        }
+        let is_full = self.near.len() == self.count;
+        let is_before = |(other, other_at): &(f64, u32)| {
+            distance < *other || distance == *other && is_first(own, &self.tree.at[*other_at as usize])
         };
-        if !(0..3).all(is_there) {
+        if is_full && !self.near.last().is_some_and(is_before) {
             return;
         }
-        let distance = at.iter().zip(&self.target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-        if distance > self.worst() {
-            return;
-        }
-        self.near.push(NearPlace { distance, at, number });
-        if self.near.len() > self.count {
+        let place = self.near.iter().rposition(|other| !is_before(other)).map_or(0, |before| before + 1);
+        if is_full {
             self.near.pop();
         }
+        self.near.insert(place, (distance, at as u32));
+        if self.near.len() == self.count
+            && let Some((worst, _)) = self.near.last()
+        {
+            self.worst = *worst;
+        }
     }
 }
 
-/// A place by its distance; of equal ones its coordinates decide.
-#[derive(Debug, Clone, Copy)]
-struct NearPlace {
-    distance: f64,
-    at: [f64; 3],
-    number: u32,
+#[inline]
+fn square(gaps: [f64; 3]) -> f64 {
+    gaps[0] * gaps[0] + gaps[1] * gaps[1] + gaps[2] * gaps[2]
 }
 
-impl Ord for NearPlace {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_place = || self.at.iter().zip(&other.at).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
-        self.distance.total_cmp(&other.distance).then_with(|| by_place().unwrap_or(Ordering::Equal))
-    }
+/// Whether of two equally near places the first one comes first.
+#[cold]
+fn is_first(a: &[f64; 3], b: &[f64; 3]) -> bool {
+    let order = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+    order == Some(Ordering::Less)
 }
-
-impl PartialOrd for NearPlace {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for NearPlace {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for NearPlace {}
 
 #[cfg(test)]
 mod tests {
@@ -264,23 +275,26 @@ mod tests {
                     if direction >> axis & 1 == 1 { difference >= 0.0 } else { difference <= 0.0 }
                 });
                 let of_direction: Vec<u32> = expected.iter().filter(is_there).copied().take(count).collect();
-                let up = std::array::from_fn(|axis| Some(direction >> axis & 1 == 1));
-                prop_assert_eq!(tree.nearest_in(&all, target, count, up), of_direction);
+                let ends = std::array::from_fn(|axis| match direction >> axis & 1 {
+                    1 => [target[axis], f64::INFINITY],
+                    _ => [f64::NEG_INFINITY, target[axis]],
+                });
+                prop_assert_eq!(tree.nearest_in(target, count, ends).to_vec(), of_direction);
             }
             let (low, high) = (target.map(|x| x - 4.0), target.map(|x| x + 2.0));
             let is_in = |at: &[f64; 3]| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&at[axis]));
             let boxed: Vec<u32> = (0u32..).zip(&all).filter(|(_, at)| is_in(at)).map(|(number, _)| number).collect();
-            prop_assert_eq!(tree.within(&all, low, high), boxed);
+            prop_assert_eq!(tree.within(low, high), boxed);
             let near: Vec<u32> =
                 expected.iter().copied().filter(|number| distance(number) <= 25.0).take(count).collect();
-            prop_assert_eq!(tree.nearest_within(&all, target, 5.0, count), near);
+            prop_assert_eq!(tree.nearest_within(target, 5.0, count).to_vec(), near);
             let direction = target.map(|x| x - 9.5);
             let along = |number: &u32| all[*number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
             let most = expected.iter().map(along).fold(f64::NEG_INFINITY, f64::max);
             let first = (0..all.len() as u32).find(|number| along(number) == most).map(|number| (number, most));
-            prop_assert_eq!(tree.farthest(&all, direction), first);
+            prop_assert_eq!(tree.farthest(direction), first);
             expected.truncate(count);
-            prop_assert_eq!(tree.nearest(&all, target, count), expected);
+            prop_assert_eq!(tree.nearest(target, count).to_vec(), expected);
         }
     }
 }

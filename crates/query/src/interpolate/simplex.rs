@@ -10,7 +10,7 @@ mod programme;
 pub(crate) use among::{Planes, among};
 
 use super::slice::Slice;
-use programme::{Programme, Side};
+use programme::Programme;
 use smallvec::SmallVec;
 
 /// The places among which a simplex is looked for first.
@@ -96,39 +96,32 @@ pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<I
 fn interpolated_on(places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
     let mut programme = Programme::new(places.iter().map(|(at, _)| *at), target);
     programme.find_feasible().ok()?;
-    let values: Vec<f64> = places.iter().map(|(_, value)| *value).collect();
-    let (sphere, on_sphere) = empty_sphere(&mut programme, values.len(), target.len())?;
-    Some((inside(programme, &values, &on_sphere, target.len() + 1)?, sphere))
+    let multipliers = programme.empty_sphere()?;
+    let on_sphere = programme.on_sphere(&multipliers);
+    let inside = inside(programme, |place| places[place].1, places.len(), &on_sphere)?;
+    Some((inside, Sphere::of(&multipliers, target.len())))
 }
 
-/// The sphere that holds none of the programme's places, and all places on it: among them stand the weights of every right triangulation.
-fn empty_sphere(programme: &mut Programme, count: usize, axes: usize) -> Option<(Sphere, Vec<usize>)> {
-    let squares = programme.squares();
-    let allowed: Vec<usize> = (0..count).collect();
-    let multipliers = programme.minimise(&allowed, &squares, true)?;
-    let is_on =
-        |place: &usize| programme.side(*place, &squares, &multipliers) == Side::On || programme.is_basic(*place);
-    Some((Sphere::of(&multipliers, axes), allowed.into_iter().filter(is_on).collect()))
-}
-
-/// The value in the simplex of the empty sphere; `rows` are the programme's equations.
-fn inside(programme: Programme, values: &[f64], on_sphere: &[usize], rows: usize) -> Option<Inside> {
+/// The value in the simplex of the empty sphere, on which some of the programme's places are.
+fn inside(programme: Programme, value: impl Fn(usize) -> f64, count: usize, on_sphere: &[usize]) -> Option<Inside> {
     let weights = programme.weights()?;
-    let value_of =
-        |weights: &[(usize, f64)]| weights.iter().map(|(place, weight)| values[*place] * weight).sum::<f64>();
-    let value = value_of(&weights);
-    if on_sphere.len() <= rows {
-        return Some(Inside { value, weights, range: None });
+    let value_of = |weights: &[(usize, f64)]| weights.iter().map(|(place, weight)| value(*place) * weight).sum::<f64>();
+    let mean_value = value_of(&weights);
+    if on_sphere.len() <= programme.rows() {
+        return Some(Inside { value: mean_value, weights, range: None });
     }
-    let negated: Vec<f64> = values.iter().map(|value| -value).collect();
+    // Of the places on the sphere alone, which the basis is among.
+    let mut values = vec![0.0; count];
+    on_sphere.iter().for_each(|place| values[*place] = value(*place));
     let mut lowest = programme.clone();
-    lowest.minimise(on_sphere, values, false)?;
+    lowest.minimise(on_sphere, &values)?;
+    values.iter_mut().for_each(|value| *value = -*value);
     let mut highest = programme;
-    highest.minimise(on_sphere, &negated, false)?;
+    highest.minimise(on_sphere, &values)?;
     let (low, high) = (lowest.weights()?, highest.weights()?);
     let range = [value_of(&low), value_of(&high)];
     if (range[1] - range[0]).abs() <= 1e-12 * range[1].abs() {
-        return Some(Inside { value, weights, range: None });
+        return Some(Inside { value: mean_value, weights, range: None });
     }
     let mut mean: SmallVec<[(usize, f64); 4]> = SmallVec::new();
     for (place, weight) in low.into_iter().chain(high) {

@@ -1,8 +1,8 @@
 //! The simplex among many places, without looking at more of them than it takes.
 
 use super::programme::Programme;
-use super::{Inside, Sphere, empty_sphere, inside};
-use crate::interpolate::near::Tree;
+use super::{Inside, Sphere, inside};
+use crate::interpolate::near::{Near, Tree};
 use std::sync::{PoisonError, RwLock};
 
 /// Places farthest towards a target, after which all are taken in.
@@ -48,16 +48,15 @@ pub(crate) fn among<const N: usize>(
     let axes = target.len();
     let (mut numbers, mut programme) = around(all, starts, target, (planes, tree))?;
     let on_sphere = loop {
-        let (sphere, on_sphere) = empty_sphere(&mut programme, numbers.len(), axes)?;
-        let more = within(&numbers, all, &sphere, target, tree);
+        let multipliers = programme.empty_sphere()?;
+        let more = within(&numbers, all, &Sphere::of(&multipliers, axes), target, tree);
         if more.is_empty() {
-            break on_sphere;
+            break programme.on_sphere(&multipliers);
         }
         more.iter().for_each(|number| programme.add(&all[*number as usize][..axes], target));
         numbers.extend(more);
     };
-    let values: Vec<f64> = numbers.iter().map(|number| value(*number)).collect();
-    let mut inside = inside(programme, &values, &on_sphere, axes + 1)?;
+    let mut inside = inside(programme, |place| value(numbers[place]), numbers.len(), &on_sphere)?;
     inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
     Some(inside)
 }
@@ -92,7 +91,7 @@ fn around<const N: usize>(
                 let normal: [f64; 3] =
                     std::array::from_fn(|axis| if axis < axes { multipliers[axis + 1] } else { 0.0 });
                 let along = |at: &[f64]| at.iter().zip(&normal).map(|(a, b)| a * b).sum::<f64>();
-                let (farthest, most) = tree.farthest(all, normal)?;
+                let (farthest, most) = tree.farthest(normal)?;
                 if numbers.contains(&farthest) || along(target) > most {
                     planes.add(normal, most);
                     return None;
@@ -107,19 +106,19 @@ fn around<const N: usize>(
 }
 
 /// Other places that may lie in a sphere: those next to its centre, or all where those are known.
-fn within(known: &[u32], all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) -> Vec<u32> {
+fn within(known: &[u32], all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) -> Near {
     let may_hold =
         |number: &u32| !known.contains(number) && sphere.may_hold(&all[*number as usize][..target.len()], target);
     let reach = sphere.radius * (1.0 + 1e-6);
     let centre: [f64; 3] = std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + sphere.centre[axis]));
-    let near = tree.nearest_within(all, centre, reach, NEXT_TO_CENTRE);
-    let are_all = near.len() < NEXT_TO_CENTRE;
-    let more: Vec<u32> = near.into_iter().filter(may_hold).collect();
+    let mut more = tree.nearest_within(centre, reach, NEXT_TO_CENTRE);
+    let are_all = more.len() < NEXT_TO_CENTRE;
+    more.retain(|number| may_hold(number));
     if are_all || !more.is_empty() {
         return more;
     }
     let end = |side: f64| centre.map(|at| at + side * reach);
-    tree.within(all, end(-1.0), end(1.0)).into_iter().filter(may_hold).collect()
+    tree.within(end(-1.0), end(1.0)).into_iter().filter(may_hold).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ const SPHERE_TOLERANCE: f64 = 1e-9;
 const GREEDY_ITERATIONS: usize = 200;
 const MOST_ITERATIONS: usize = 100_000;
 /// Most equations: three axes and the sum.
-pub(super) const MOST: usize = 4;
+const MOST: usize = 4;
 
 /// The right side of the equations: the sum of the weights.
 const ONE: [f64; MOST] = [1.0, 0.0, 0.0, 0.0];
@@ -28,19 +28,40 @@ pub(super) enum Side {
 pub(super) struct Programme {
     rows: usize,
     columns: Vec<[f64; MOST]>,
+    /// The squares of the distances of all places from the target.
+    squares: Vec<f64>,
     basis: [usize; MOST],
-    /// Artificial columns behind the places.
-    extra: usize,
 }
 
-type Square = [[f64; MOST]; MOST];
+/// What swapping columns in makes less.
+#[derive(Debug, Clone, Copy)]
+enum Costs<'c> {
+    /// One for each column from this one on.
+    From(usize),
+    /// The squares of the distances.
+    Squares(&'c [f64]),
+    /// Any.
+    Given(&'c [f64]),
+}
+
+impl Costs<'_> {
+    #[inline]
+    fn of(self, column: usize) -> f64 {
+        match self {
+            Costs::From(first) => f64::from(u8::from(column >= first)),
+            Costs::Squares(costs) | Costs::Given(costs) => costs[column],
+        }
+    }
+}
 
 impl Programme {
     /// The equations of some places around a target.
     pub(super) fn new<'p>(places: impl ExactSizeIterator<Item = &'p [f64]>, target: &[f64]) -> Self {
         let rows = target.len() + 1;
-        let mut programme =
-            Programme { rows, columns: Vec::with_capacity(places.len() + rows), basis: [0; MOST], extra: 0 };
+        // Rounds take in some more.
+        let count = places.len() + 48;
+        let (columns, squares) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut programme = Programme { rows, columns, squares, basis: [0; MOST] };
         places.for_each(|at| programme.add(at, target));
         programme
     }
@@ -53,30 +74,40 @@ impl Programme {
             column[axis + 1] = at[axis] - target[axis];
         }
         self.columns.push(column);
+        self.squares.push(column[1..].iter().map(|x| x * x).sum::<f64>());
     }
 
-    /// The squares of the distances of all places from the target.
-    pub(super) fn squares(&self) -> Vec<f64> {
-        self.columns.iter().map(|column| column[1..].iter().map(|x| x * x).sum::<f64>()).collect()
+    /// The number of equations.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
     }
 
-    pub(super) fn is_basic(&self, place: usize) -> bool {
+    fn is_basic(&self, place: usize) -> bool {
         self.basis[..self.rows].contains(&place)
     }
 
-    fn matrix(&self) -> Square {
-        let mut matrix = [[0.0; MOST]; MOST];
-        for (at, &place) in self.basis[..self.rows].iter().enumerate() {
-            for (row, value) in matrix.iter_mut().zip(&self.columns[place]).take(self.rows) {
-                row[at] = *value;
-            }
-        }
-        matrix
+    /// The columns of the basis, which are the rows of the transposed equations.
+    fn transposed<const R: usize>(&self) -> [[f64; R]; R] {
+        std::array::from_fn(|at| {
+            let column = &self.columns[self.basis[at]];
+            std::array::from_fn(|row| column[row])
+        })
     }
 
     /// The amounts of the columns in the basis.
     fn amounts(&self) -> Option<[f64; MOST]> {
-        solved(self.matrix(), ONE, self.rows)
+        self.shares([ONE]).map(|[amounts]| amounts)
+    }
+
+    /// How columns are made of those in the basis.
+    fn shares<const N: usize>(&self, columns: [[f64; MOST]; N]) -> Option<[[f64; MOST]; N]> {
+        if self.rows == MOST { self.shares_in::<MOST, N>(columns) } else { self.shares_in::<3, N>(columns) }
+    }
+
+    fn shares_in<const R: usize, const N: usize>(&self, columns: [[f64; MOST]; N]) -> Option<[[f64; MOST]; N]> {
+        let rights = columns.map(|column| std::array::from_fn::<f64, R, _>(|row| column[row]));
+        let shares = solved(transposed(&self.transposed::<R>()), rights)?;
+        Some(shares.map(|share| std::array::from_fn(|row| if row < R { share[row] } else { 0.0 })))
     }
 
     /// The places that count and their weights.
@@ -91,19 +122,17 @@ impl Programme {
     pub(super) fn find_feasible(&mut self) -> Result<(), Option<[f64; MOST]>> {
         let places = self.columns.len();
         // Scaled like the places, so that the tolerance means the same on every axis.
-        let scale: [f64; MOST] = std::array::from_fn(|row| {
-            self.columns.iter().map(|column| column[row].abs()).fold(0.0, f64::max).max(f64::MIN_POSITIVE)
-        });
+        let mut scale = [0.0f64; MOST];
+        for column in &self.columns {
+            scale.iter_mut().zip(column).for_each(|(most, own)| *most = most.max(own.abs()));
+        }
         for row in 0..self.rows {
             let mut column = [0.0; MOST];
-            column[row] = scale[row];
+            column[row] = scale[row].max(f64::MIN_POSITIVE);
             self.columns.push(column);
             self.basis[row] = places + row;
         }
-        self.extra = self.rows;
-        let costs: Vec<f64> = (0..self.columns.len()).map(|at| f64::from(u8::from(at >= places))).collect();
-        let allowed: Vec<usize> = (0..places).collect();
-        let multipliers = self.minimise(&allowed, &costs, false).ok_or(None)?;
+        let multipliers = self.minimise_all(0..places, Costs::From(places)).ok_or(None)?;
         let amounts = self.amounts().ok_or(None)?;
         let left: f64 = (0..self.rows).filter(|at| self.basis[*at] >= places).map(|at| amounts[at].abs()).sum();
         if left > WEIGHT_TOLERANCE {
@@ -114,34 +143,58 @@ impl Programme {
             if self.basis[at] >= places {
                 let spare = (0..places).find(|&place| {
                     !self.is_basic(place)
-                        && solved(self.matrix(), self.columns[place], self.rows)
-                            .is_some_and(|share| share[at].abs() > 1e-9)
+                        && self.shares([self.columns[place]]).is_some_and(|[share]| share[at].abs() > 1e-9)
                 });
                 let spare = spare.ok_or(None)?;
                 self.basis[at] = spare;
             }
         }
         self.columns.truncate(places);
-        self.extra = 0;
         Ok(())
     }
 
-    /// Swaps columns in as long as the costs get less; the multipliers of the last basis.
-    pub(super) fn minimise(&mut self, allowed: &[usize], costs: &[f64], is_sphere: bool) -> Option<[f64; MOST]> {
-        for iteration in 0..MOST_ITERATIONS {
-            let matrix = self.matrix();
-            let mut right = [0.0; MOST];
-            for (at, place) in self.basis[..self.rows].iter().enumerate() {
-                right[at] = costs[*place];
+    /// Swaps places in until none lies inside of the sphere through the basis: the multipliers of that.
+    pub(super) fn empty_sphere(&mut self) -> Option<[f64; MOST]> {
+        let squares = std::mem::take(&mut self.squares);
+        let multipliers = self.minimise_all(0..squares.len(), Costs::Squares(&squares));
+        self.squares = squares;
+        multipliers
+    }
+
+    /// Swaps some of the places in as long as the costs get less.
+    pub(super) fn minimise(&mut self, allowed: &[usize], costs: &[f64]) -> Option<()> {
+        self.minimise_all(allowed.iter().copied(), Costs::Given(costs)).map(|_| ())
+    }
+
+    fn minimise_all(&mut self, allowed: impl Iterator<Item = usize> + Clone, costs: Costs<'_>) -> Option<[f64; MOST]> {
+        match self.rows {
+            MOST => self.minimise_in::<MOST>(allowed, costs),
+            _ => {
+                let [sum, a, b] = self.minimise_in::<3>(allowed, costs)?;
+                Some([sum, a, b, 0.0])
             }
-            let multipliers = solved(transposed(&matrix), right, self.rows)?;
+        }
+    }
+
+    /// Swaps columns in as long as the costs get less; the multipliers of the last basis.
+    fn minimise_in<const R: usize>(
+        &mut self,
+        allowed: impl Iterator<Item = usize> + Clone,
+        costs: Costs<'_>,
+    ) -> Option<[f64; R]> {
+        for iteration in 0..MOST_ITERATIONS {
+            let matrix = self.transposed::<R>();
+            let right: [f64; R] = std::array::from_fn(|at| costs.of(self.basis[at]));
+            let [multipliers] = solved(matrix, [right])?;
             let is_greedy = iteration < GREEDY_ITERATIONS;
-            let Some(entering) = self.entering(allowed, costs, &multipliers, is_sphere, is_greedy) else {
+            let Some(entering) = self.entering(allowed.clone(), costs, &multipliers, is_greedy) else {
                 return Some(multipliers);
             };
-            let [share, amounts] = solved_all(matrix, [self.columns[entering], ONE], self.rows)?;
+            let column = &self.columns[entering];
+            let rights = [std::array::from_fn(|row| column[row]), std::array::from_fn(|row| ONE[row])];
+            let [share, amounts] = solved(transposed(&matrix), rights)?;
             let mut leaving: Option<(usize, f64)> = None;
-            for at in 0..self.rows {
+            for at in 0..R {
                 if share[at] > 1e-12 {
                     let ratio = amounts[at].max(0.0) / share[at];
                     // Of equal ones the earliest place, so that no cycle lasts.
@@ -158,38 +211,43 @@ impl Programme {
     }
 
     /// A column that makes it cheaper.
-    fn entering(
+    #[inline]
+    fn entering<const R: usize>(
         &self,
-        allowed: &[usize],
-        costs: &[f64],
-        multipliers: &[f64; MOST],
-        is_sphere: bool,
+        allowed: impl Iterator<Item = usize>,
+        costs: Costs<'_>,
+        multipliers: &[f64; R],
         is_greedy: bool,
     ) -> Option<usize> {
-        let mut best: Option<(usize, f64)> = None;
-        for &place in allowed {
-            let (cost, size) = self.reduced_cost(place, costs, multipliers);
-            let least = best.map_or(0.0, |(_, least)| least);
+        let (mut best, mut least) = (None, 0.0);
+        for place in allowed {
+            let column = &self.columns[place];
+            let mut cost = costs.of(place);
+            for row in 0..R {
+                cost -= multipliers[row] * column[row];
+            }
             if cost >= least || self.is_basic(place) {
                 continue;
             }
-            let is_cheaper =
-                if is_sphere { self.side(place, costs, multipliers) == Side::Inside } else { cost < -1e-13 * size };
+            let is_cheaper = match costs {
+                Costs::Squares(squares) => self.side(place, squares[place], multipliers) == Side::Inside,
+                _ => cost < -1e-13 * self.reduced_cost(place, costs.of(place), multipliers).1,
+            };
             if is_cheaper {
-                best = Some((place, cost));
+                (best, least) = (Some(place), cost);
                 if !is_greedy {
                     break;
                 }
             }
         }
-        best.map(|(place, _)| place)
+        best
     }
 
     /// What a column costs more than the basis, and the size of the terms of that.
-    fn reduced_cost(&self, place: usize, costs: &[f64], multipliers: &[f64; MOST]) -> (f64, f64) {
+    fn reduced_cost<const R: usize>(&self, place: usize, own: f64, multipliers: &[f64; R]) -> (f64, f64) {
         let column = &self.columns[place];
-        let (mut cost, mut size) = (costs[place], costs[place].abs());
-        for row in 0..self.rows {
+        let (mut cost, mut size) = (own, own.abs());
+        for row in 0..R {
             let term = multipliers[row] * column[row];
             cost -= term;
             size = size.max(term.abs());
@@ -197,9 +255,21 @@ impl Programme {
         (cost, size)
     }
 
+    /// The places in or on the sphere through the basis, whose multipliers are given, and the basis.
+    pub(super) fn on_sphere(&self, multipliers: &[f64; MOST]) -> Vec<usize> {
+        let is_on = |place: usize| {
+            let side = match self.rows {
+                MOST => self.side(place, self.squares[place], multipliers),
+                _ => self.side(place, self.squares[place], &[multipliers[0], multipliers[1], multipliers[2]]),
+            };
+            side == Side::On || self.is_basic(place)
+        };
+        (0..self.squares.len()).filter(|place| is_on(*place)).collect()
+    }
+
     /// Where a place is, seen from the sphere through the basis.
-    pub(super) fn side(&self, place: usize, squares: &[f64], multipliers: &[f64; MOST]) -> Side {
-        let (cost, size) = self.reduced_cost(place, squares, multipliers);
+    fn side<const R: usize>(&self, place: usize, square: f64, multipliers: &[f64; R]) -> Side {
+        let (cost, size) = self.reduced_cost(place, square, multipliers);
         if cost > SPHERE_TOLERANCE * size {
             return Side::Outside;
         }
@@ -259,42 +329,41 @@ fn determinant(matrix: &[[i128; MOST]; MOST], size: usize) -> Option<i128> {
     expand(matrix, 0, &columns)
 }
 
-fn transposed(matrix: &Square) -> Square {
+fn transposed<const R: usize>(matrix: &[[f64; R]; R]) -> [[f64; R]; R] {
     std::array::from_fn(|row| std::array::from_fn(|column| matrix[column][row]))
 }
 
-/// The solution of linear equations; `None` if they are dependent.
-fn solved(matrix: Square, right: [f64; MOST], size: usize) -> Option<[f64; MOST]> {
-    solved_all(matrix, [right], size).map(|[solution]| solution)
-}
-
-/// The same of several right sides.
-fn solved_all<const N: usize>(
-    mut matrix: Square,
-    mut rights: [[f64; MOST]; N],
-    size: usize,
-) -> Option<[[f64; MOST]; N]> {
-    for at in 0..size {
-        let pivot = (at..size).max_by(|a, b| matrix[*a][at].abs().total_cmp(&matrix[*b][at].abs()))?;
+/// The solutions of linear equations with several right sides; `None` if they are dependent.
+#[inline]
+fn solved<const R: usize, const N: usize>(
+    mut matrix: [[f64; R]; R],
+    mut rights: [[f64; R]; N],
+) -> Option<[[f64; R]; N]> {
+    for at in 0..R {
+        // Of equally large ones the last.
+        let mut pivot = at;
+        for row in at + 1..R {
+            if matrix[row][at].abs() >= matrix[pivot][at].abs() {
+                pivot = row;
+            }
+        }
         if matrix[pivot][at] == 0.0 {
             return None;
         }
         matrix.swap(at, pivot);
         rights.iter_mut().for_each(|right| right.swap(at, pivot));
         let pivot_row = matrix[at];
-        for row in at + 1..size {
+        for row in at + 1..R {
             let factor = matrix[row][at] / pivot_row[at];
-            if factor != 0.0 {
-                for (value, pivot) in matrix[row].iter_mut().zip(&pivot_row).take(size).skip(at) {
-                    *value -= factor * pivot;
-                }
-                rights.iter_mut().for_each(|right| right[row] -= factor * right[at]);
+            for column in at + 1..R {
+                matrix[row][column] -= factor * pivot_row[column];
             }
+            rights.iter_mut().for_each(|right| right[row] -= factor * right[at]);
         }
     }
-    for at in (0..size).rev() {
+    for at in (0..R).rev() {
         for right in &mut rights {
-            for column in at + 1..size {
+            for column in at + 1..R {
                 right[at] -= matrix[at][column] * right[column];
             }
             right[at] /= matrix[at][at];
