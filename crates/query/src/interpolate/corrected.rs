@@ -145,8 +145,9 @@ fn corners(slice: &Slice, wanted: &[f64]) -> Vec<u32> {
     let brackets = || wanted.iter().enumerate().map(|(axis, wanted)| slice.bracket(axis, *wanted));
     let Some(sides) = brackets().collect::<Option<SmallVec<[[f64; 2]; 3]>>>() else { return Vec::new() };
     let corner = |corner: usize| {
-        let at: SmallVec<[f64; 3]> = sides.iter().enumerate().map(|(axis, side)| side[corner >> axis & 1]).collect();
-        slice.place_number(&at)
+        let mut at = [0.0; 3];
+        at.iter_mut().zip(&sides).enumerate().for_each(|(axis, (at, side))| *at = side[corner >> axis & 1]);
+        slice.place_number(&at[..sides.len()])
     };
     (0..1usize << sides.len()).filter_map(corner).collect()
 }

@@ -65,7 +65,9 @@ impl Tree {
         let mut search: Search<'_, HAS_ENDS> =
             Search { tree: self, target, count, worst: bound, ends, near: SmallVec::new() };
         search.visit(0..self.order.len(), [0.0; 3]);
-        search.near.into_iter().map(|(_, at)| self.order[at as usize]).collect()
+        let mut near = Near::with_capacity(search.near.len());
+        search.near.iter().for_each(|(_, at)| near.push(self.order[*at as usize]));
+        near
     }
 
     /// The place farthest along a direction, and how far it is; of equally far ones the first.
@@ -79,7 +81,7 @@ impl Tree {
     pub(super) fn within(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
         let mut found = Vec::new();
         let is_in = |at: &[f64; 3]| (0..3).all(|axis| low[axis] <= at[axis] && at[axis] <= high[axis]);
-        let mut rest = vec![0..self.order.len()];
+        let mut rest: Vec<Range<usize>> = std::iter::once(0..self.order.len()).collect();
         while let Some(range) = rest.pop() {
             if range.len() <= LEAF {
                 found.extend(range.filter(|at| is_in(&self.at[*at])).map(|at| self.order[at]));
@@ -185,7 +187,7 @@ impl<const HAS_ENDS: bool> Search<'_, HAS_ENDS> {
     /// Looks at places that lie in a box; the gaps between it and the target on each axis.
     fn visit(&mut self, range: Range<usize>, gaps: [f64; 3]) {
         if range.len() <= LEAF {
-            range.for_each(|at| self.offer(at));
+            self.look_at(range);
             return;
         }
         let middle = middle(&range);
@@ -195,7 +197,7 @@ impl<const HAS_ENDS: bool> Search<'_, HAS_ENDS> {
         let (below, above) = (range.start..middle, middle + 1..range.end);
         let (own, other) = if gap < 0.0 { (below, above) } else { (above, below) };
         self.visit(own, gaps);
-        self.offer(middle);
+        self.look_at(middle..middle + 1);
         let [low, high] = self.ends[axis];
         if HAS_ENDS && (if gap < 0.0 { high < end } else { end < low }) {
             return;
@@ -208,30 +210,40 @@ impl<const HAS_ENDS: bool> Search<'_, HAS_ENDS> {
         }
     }
 
+    /// Looks at a range of places.
     #[inline]
-    fn offer(&mut self, at: usize) {
-        let own = &self.tree.at[at];
-        let distance = square([0, 1, 2].map(|axis| own[axis] - self.target[axis]));
-        let is_in = |axis: usize| self.ends[axis][0] <= own[axis] && own[axis] <= self.ends[axis][1];
-        if distance > self.worst || HAS_ENDS && !(0..3).all(is_in) {
-            return;
+    fn look_at(&mut self, range: Range<usize>) {
+        let tree = self.tree;
+        for (at, own) in (range.start..).zip(&tree.at[range]) {
+            let distance = square([0, 1, 2].map(|axis| own[axis] - self.target[axis]));
+            let is_in = |axis: usize| self.ends[axis][0] <= own[axis] && own[axis] <= self.ends[axis][1];
+            if distance <= self.worst && (!HAS_ENDS || (0..3).all(is_in)) {
+                self.take(at, own, distance);
+            }
         }
-        let is_full = self.near.len() == self.count;
-        let is_before = |(other, other_at): &(f64, u32)| {
-            distance < *other || distance == *other && is_first(own, &self.tree.at[*other_at as usize])
+    }
+
+    /// Takes a place in, where it comes before those found or they are too few.
+    #[inline(never)]
+    fn take(&mut self, at: usize, own: &[f64; 3], distance: f64) {
+        let tree = self.tree;
+        let is_before = |(other, other_at): (f64, u32)| {
+            distance < other || distance == other && is_first(own, &tree.at[other_at as usize])
         };
-        if is_full && !self.near.last().is_some_and(is_before) {
+        if self.near.len() < self.count {
+            self.near.push((f64::INFINITY, u32::MAX));
+        } else if !self.near.last().is_some_and(|last| is_before(*last)) {
             return;
         }
-        let place = self.near.iter().rposition(|other| !is_before(other)).map_or(0, |before| before + 1);
-        if is_full {
-            self.near.pop();
+        let near = self.near.as_mut_slice();
+        let mut place = near.len() - 1;
+        while place > 0 && is_before(near[place - 1]) {
+            near[place] = near[place - 1];
+            place -= 1;
         }
-        self.near.insert(place, (distance, at as u32));
-        if self.near.len() == self.count
-            && let Some((worst, _)) = self.near.last()
-        {
-            self.worst = *worst;
+        near[place] = (distance, at as u32);
+        if near.len() == self.count {
+            self.worst = near[near.len() - 1].0;
         }
     }
 }

@@ -231,7 +231,9 @@ impl Several {
 }
 
 fn bits(at: &[f64]) -> SmallVec<[u64; 3]> {
-    at.iter().map(|coordinate| coordinate.to_bits()).collect()
+    let mut bits = SmallVec::new();
+    at.iter().for_each(|coordinate| bits.push(coordinate.to_bits()));
+    bits
 }
 
 /// The middle of some numbers; of an even number the mean of the middle two.

@@ -350,8 +350,10 @@ fn solved<const R: usize, const N: usize>(
         if matrix[pivot][at] == 0.0 {
             return None;
         }
-        matrix.swap(at, pivot);
-        rights.iter_mut().for_each(|right| right.swap(at, pivot));
+        if pivot != at {
+            matrix.swap(at, pivot);
+            rights.iter_mut().for_each(|right| right.swap(at, pivot));
+        }
         let pivot_row = matrix[at];
         for row in at + 1..R {
             let factor = matrix[row][at] / pivot_row[at];
