@@ -56,7 +56,7 @@ fn wins(own: &[&Residual], method: Method, share: f64) -> bool {
             || (by_configuration.len() >= FEWEST_CONFIGURATIONS && is_gain(&by_configuration, CONFIGURATION_ERRORS)))
 }
 
-/// Whether gains are more than so many standard errors of their mean.
+/// Whether the mean of gains is greater than its standard error times `errors`.
 fn is_gain(gains: &[f64], errors: f64) -> bool {
     let count = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / count;

@@ -214,7 +214,7 @@ pub(super) fn process_misses(
     (0..inverses.len()).flat_map(of_slice).collect()
 }
 
-/// By how much the process of the slice of a row misses it, where at most so many rows are hidden.
+/// By how much the process of the slice of a row misses it, where at most `most` rows are hidden.
 fn process_miss(
     model: &Model,
     inverses: &[Option<Inverses>],

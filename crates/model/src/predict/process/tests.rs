@@ -30,7 +30,7 @@ fn rows(seeds: impl Iterator<Item = u64>) -> Rows {
     rows
 }
 
-/// The mean error of calls that are no rows, the share of them that their intervals cover.
+/// The mean error of calls without a row, and the share of them that their intervals cover.
 fn missed(model: &Model) -> (f64, f64) {
     let (mut sum, mut covered, mut count) = (0.0, 0, 0);
     for seed in 5000..5400 {
