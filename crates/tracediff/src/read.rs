@@ -232,7 +232,15 @@ impl Columns {
                     self.take_frame(taken, wanted);
                 }
             }
-            b"cpu_op" if !may_annotate && wanted.operators => self.take_operator(taken, has_formula, wanted),
+            b"cpu_op" if may_annotate && is_profiler_step(event) => {
+                if wanted.shaped && !wanted.every_annotation {
+                    self.has_old_steps = true;
+                    self.take_operator(taken, has_formula, wanted);
+                } else {
+                    self.take_annotation(taken, wanted);
+                }
+            }
+            b"cpu_op" if wanted.operators => self.take_operator(taken, has_formula, wanted),
             b"cpu_instant_event" => {}
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
             b"ac2g" | b"async_cpu_to_gpu" => {}
@@ -252,15 +260,6 @@ impl Columns {
                 self.runtimes.other = true;
                 self.take_call(taken, wanted);
             }
-            b"cpu_op" if may_annotate && is_profiler_step(event) => {
-                if wanted.shaped && !wanted.every_annotation {
-                    self.has_old_steps = true;
-                    self.take_operator(taken, has_formula, wanted);
-                } else {
-                    self.take_annotation(taken, wanted);
-                }
-            }
-            b"cpu_op" if wanted.operators => self.take_operator(taken, has_formula, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
             b"user_annotation" => self.take_annotation(taken, wanted),

@@ -6,8 +6,25 @@ use crate::rows::KernelRows;
 #[derive(Debug)]
 pub(crate) struct TimeOrder(Option<Vec<u32>>);
 
-/// Numbers by a key, where those of `order` are by it already and `others` are few. What is equal keeps its order, `order` first.
-pub(crate) fn merged<K: Ord>(order: Vec<u32>, mut others: Vec<u32>, key: impl Fn(u32) -> K) -> Vec<u32> {
+/// The numbers of each device by a key: those of `ordered` are by it already, `others` are few. What is equal keeps its order, `ordered` first.
+/// Both give devices and numbers.
+pub(crate) fn by_device<K: Ord>(
+    devices: usize,
+    ordered: impl Iterator<Item = (u32, u32)>,
+    others: impl Iterator<Item = (u32, u32)>,
+    key: impl Fn(u32) -> K,
+) -> Vec<Vec<u32>> {
+    let both = split(devices, ordered).into_iter().zip(split(devices, others));
+    both.map(|(ordered, others)| merged(ordered, others, &key)).collect()
+}
+
+fn split(devices: usize, numbers: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<u32>> {
+    let mut by_device = vec![Vec::new(); devices];
+    numbers.for_each(|(device, number)| by_device[device as usize].push(number));
+    by_device
+}
+
+fn merged<K: Ord>(order: Vec<u32>, mut others: Vec<u32>, key: impl Fn(u32) -> K) -> Vec<u32> {
     if others.is_empty() {
         return order;
     }

@@ -164,11 +164,14 @@ fn best_share(own: &[&Residual], of: impl Fn(&Residual) -> (f64, f64)) -> f64 {
 fn wins(own: &[&Residual], before: impl Fn(&Residual) -> f64, after: impl Fn(&Residual) -> f64) -> bool {
     let gains: Vec<f64> = own.iter().map(|one| before(one) - after(one)).collect();
     let loss: f64 = own.iter().map(|one| before(one)).sum();
+    gains.iter().sum::<f64>() > GAIN * loss && is_gain(&gains, GAIN_ERRORS)
+}
+
+/// Whether the sum of gains is greater than its standard error times `errors`.
+fn is_gain(gains: &[f64], errors: f64) -> bool {
     let (count, sum) = (gains.len() as f64, gains.iter().sum::<f64>());
     let squares: f64 = gains.iter().map(|gain| (gain - sum / count).powi(2)).sum();
-    // The standard error of the mean, times the number.
-    let error = (squares / (count - 1.0).max(1.0) * count).sqrt();
-    sum > GAIN * loss && sum > GAIN_ERRORS * error
+    sum > errors * (squares / (count - 1.0).max(1.0) * count).sqrt()
 }
 
 /// For every [`STRIDE`]th window over scores by variance: from where it counts, and its quantile.

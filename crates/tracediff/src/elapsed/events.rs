@@ -10,7 +10,7 @@ use crate::family::Family;
 use crate::names::NO_NAME;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
-use crate::time_order::{TimeOrder, merged};
+use crate::time_order::{TimeOrder, by_device};
 
 /// Kernels with their passes and classes.
 pub(crate) struct Kernels<'a> {
@@ -41,18 +41,10 @@ pub(crate) struct Events<'a> {
 impl Events<'_> {
     /// Numbers of the events of each device by start; on ties kernels, the lead and copies, each in the order of the file.
     pub(super) fn by_device(&self, devices: usize) -> Vec<Vec<u32>> {
-        let mut by_device = vec![Vec::new(); devices];
         let [counted, lead] = self.kernels.each_ref().map(|set| set.kernels);
-        for number in self.order.numbers(counted.len()) {
-            by_device[counted.at(number).device as usize].push(number as u32);
-        }
-        let mut others: Vec<Vec<u32>> = vec![Vec::new(); devices];
-        let devices = lead.iter().map(|kernel| kernel.device).chain(self.copies.iter().map(|copy| copy.device));
-        for (device, number) in devices.zip(counted.len() as u32..) {
-            others[device as usize].push(number);
-        }
-        let start = |number| self.start(number);
-        by_device.into_iter().zip(others).map(|(order, others)| merged(order, others, start)).collect()
+        let ordered = self.order.numbers(counted.len()).map(|number| (counted.at(number).device, number as u32));
+        let others = lead.iter().map(|kernel| kernel.device).chain(self.copies.iter().map(|copy| copy.device));
+        by_device(devices, ordered, others.zip(counted.len() as u32..), |number| self.start(number))
     }
 
     #[inline]

@@ -14,7 +14,7 @@ use crate::elapsed::timeline::{Timeline, Window};
 use crate::lead::Lead;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
-use crate::time_order::{TimeOrder, merged};
+use crate::time_order::{TimeOrder, by_device};
 use perfdb_trace::profile::Mark;
 
 /// A step as it is annotated.
@@ -234,25 +234,20 @@ fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
         let communicates = communicates[class as usize];
         Span { start: kernel.start, end: kernel.end(), class, communicates }
     };
-    let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); sources.timeline.devices.len()];
-    let kernels = sources.kernels.len();
-    for number in sources.order.numbers(kernels) {
-        by_device[sources.kernels.at(number).device as usize].push(number as u32);
-    }
-    let mut lead: Vec<Vec<u32>> = vec![Vec::new(); by_device.len()];
-    for (kernel, number) in sources.lead.kernels.iter().zip(kernels as u32..) {
-        lead[kernel.device as usize].push(number);
-    }
+    let count = sources.kernels.len();
+    let ordered = sources.order.numbers(count).map(|number| (sources.kernels.at(number).device, number as u32));
+    let lead = sources.lead.kernels.iter().map(|kernel| kernel.device).zip(count as u32..);
+    let by_start = |number: u32| {
+        let (kernel, _) = kernel(number);
+        (kernel.start, kernel.index)
+    };
+    let by_device = by_device(sources.timeline.devices.len(), ordered, lead, by_start);
+    let some_communicate = communicates.contains(&true);
     let windows = &sources.timeline.windows;
     let mut at = WindowAt::new(sources.timeline);
     let mut own = vec![vec![0; names.len()]; windows.len()];
-    for (device, (order, lead)) in by_device.into_iter().zip(lead).enumerate() {
-        let by_start = |number: u32| {
-            let (kernel, _) = kernel(number);
-            (kernel.start, kernel.index)
-        };
-        let order = merged(order, lead, by_start);
-        each_owned(&order, span, communicates.contains(&true), |piece| {
+    for (device, order) in by_device.iter().enumerate() {
+        each_owned(order, span, some_communicate, |piece| {
             let mut from = piece.start;
             let number = at.number(device as u32, piece.start) as usize;
             for (window, own) in windows.iter().zip(&mut own).skip(number) {

@@ -1,7 +1,7 @@
 //! How much of what a process over all rows says counts beside what the nearest rows say.
 
 use super::residuals::Residual;
-use super::{FEWEST_TO_CHOOSE, best_share};
+use super::{FEWEST_TO_CHOOSE, best_share, is_gain};
 use crate::predict::calibration::Steps;
 use crate::predict::class::Class;
 use crate::predict::extrapolate::Method;
@@ -54,14 +54,6 @@ fn wins(own: &[&Residual], method: Method, share: f64) -> bool {
         && (rows.is_empty() || is_gain(&rows, GAIN_ERRORS))
         && (by_configuration.is_empty()
             || (by_configuration.len() >= FEWEST_CONFIGURATIONS && is_gain(&by_configuration, CONFIGURATION_ERRORS)))
-}
-
-/// Whether the mean of gains is greater than its standard error times `errors`.
-fn is_gain(gains: &[f64], errors: f64) -> bool {
-    let count = gains.len() as f64;
-    let mean = gains.iter().sum::<f64>() / count;
-    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
-    mean > errors * (squares / (count - 1.0).max(1.0) / count).sqrt()
 }
 
 #[cfg(test)]
