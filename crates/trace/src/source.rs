@@ -9,16 +9,20 @@
 //! of events, such as a row for each kernel, is bounded by what a stream may inflate to ([`InflatesTooFar`]).
 
 mod bound;
+mod buffer;
 mod gzip;
 mod open;
 mod positioned;
 mod progress;
+mod stream;
 mod window;
 
 pub use bound::{InflatesTooFar, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES, LARGEST_VALUE_BYTES, too_long};
 pub use open::Source;
 pub use progress::{Counted, Progress, progress};
 
+pub(crate) use buffer::Buffer;
 pub(crate) use open::Content;
-pub(crate) use positioned::{Buffer, Positioned};
+pub(crate) use positioned::Positioned;
+pub(crate) use stream::Stream;
 pub(crate) use window::{Gone, Refill, Window};

@@ -81,7 +81,7 @@ impl<'s> TextWindow<'s> {
     fn read(&mut self, room: usize, out: &mut Vec<u8>) -> io::Result<usize> {
         match self.content {
             Content::Positioned(bytes) => bytes.append_to(out, self.base + out.len() as u64, room),
-            Content::Stream(reader) => reader.take(room as u64).read_to_end(out),
+            Content::Stream(stream) => stream.take(room as u64).read_to_end(out),
         }
     }
 }

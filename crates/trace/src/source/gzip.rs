@@ -1,78 +1,101 @@
 //! Inflating gzip members, on a thread of their own where there is one.
 
 use super::bound::InflatesTooFar;
+use super::buffer::Buffer;
+use super::stream::{Rest, Stream};
+use super::window::PIECE;
 use flate2::bufread::GzDecoder;
 use perfdb_files::parallel::spawn;
 use std::io::{self, BufRead, Read};
-use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SendError, Sender, SyncSender, channel, sync_channel};
 
 /// The first two bytes of every gzip stream.
 pub(super) const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Size of the blocks that the threads pass on.
-const BLOCK: usize = 256 * 1024;
-
 /// Blocks that may wait between the threads.
 const WAITING: usize = 8;
 
+/// Room in front of a block for the rest of the one before it: the end of an event.
+const FRONT: usize = 64 * 1024;
+
 /// The inflated bytes of a gzip stream. Without a thread to be had, whoever reads them inflates them.
-pub(super) fn inflated(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
+pub(super) fn inflated(compressed: impl BufRead + Send + 'static) -> Stream {
     let members = Members::new(compressed);
     let (send, blocks) = sync_channel(WAITING);
+    let (used, free) = channel();
     // The members go to the thread by a channel, so that they are not lost where there is no thread.
     let (hand_over, handed_over) = sync_channel(1);
     let inflate = move || {
         if let Ok(members) = handed_over.recv() {
-            inflate(members, &send);
+            inflate(members, &free, &send);
         }
     };
-    match spawn("inflate", inflate) {
+    let rest = match spawn("inflate", inflate) {
         Ok(_) => match hand_over.send(members) {
-            Ok(()) => Box::new(Inflated { blocks, block: Vec::new(), at: 0 }),
-            Err(SendError(members)) => Box::new(members),
+            Ok(()) => Rest::Inflated(Inflated { blocks, block: Buffer::default(), used }),
+            Err(SendError(members)) => Rest::Other(Box::new(members)),
         },
-        Err(_) => Box::new(members),
-    }
+        Err(_) => Rest::Other(Box::new(members)),
+    };
+    rest.into()
 }
 
-struct Inflated {
-    blocks: Receiver<io::Result<Vec<u8>>>,
-    block: Vec<u8>,
-    at: usize,
+/// What the thread inflates, in blocks.
+pub(super) struct Inflated {
+    blocks: Receiver<io::Result<Buffer>>,
+    /// What is left of the block that is read.
+    block: Buffer,
+    /// Where memory goes that is used again.
+    used: Sender<Buffer>,
+}
+
+impl Inflated {
+    /// The next block, with room in front of it; nothing at the end.
+    pub(super) fn next_block(&mut self) -> io::Result<Option<Buffer>> {
+        if self.block.bytes().is_empty() {
+            let Ok(block) = self.blocks.recv() else { return Ok(None) };
+            return block.map(Some);
+        }
+        Ok(Some(std::mem::take(&mut self.block)))
+    }
+
+    /// Takes memory that is not needed any more.
+    pub(super) fn take_back(&self, memory: Buffer) {
+        // Nobody takes it once all is inflated.
+        let _ = self.used.send(memory);
+    }
 }
 
 impl Read for Inflated {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.block.len() {
-            match self.blocks.recv() {
-                Ok(block) => self.block = block?,
-                Err(_) => self.block.clear(),
-            }
-            self.at = 0;
+        let Some(mut block) = self.next_block()? else { return Ok(0) };
+        let count = block.bytes().len().min(out.len());
+        out[..count].copy_from_slice(&block.bytes()[..count]);
+        block.drop_front(count);
+        if block.bytes().is_empty() {
+            self.take_back(block);
+        } else {
+            self.block = block;
         }
-        let waiting = &self.block[self.at..];
-        let count = waiting.len().min(out.len());
-        out[..count].copy_from_slice(&waiting[..count]);
-        self.at += count;
         Ok(count)
     }
 }
 
-fn inflate(mut members: Members<impl BufRead>, send: &SyncSender<io::Result<Vec<u8>>>) {
+fn inflate(mut members: Members<impl BufRead>, free: &Receiver<Buffer>, send: &SyncSender<io::Result<Buffer>>) {
     loop {
-        let mut block = Vec::with_capacity(BLOCK);
-        let result = members.by_ref().take(BLOCK as u64).read_to_end(&mut block);
-        let ended = block.is_empty();
+        let mut block = free.try_recv().unwrap_or_default();
+        block.clear_with_front(FRONT, PIECE);
+        let (count, fault) = block.read_from(&mut members, PIECE);
         // What came before a fault belongs to the text that a message may point into.
-        if !ended && send.send(Ok(block)).is_err() {
+        if count > 0 && send.send(Ok(block)).is_err() {
             // Nobody wants the rest.
             return;
         }
-        if let Err(error) = result {
-            let _ = send.send(Err(error));
+        if let Some(fault) = fault {
+            let _ = send.send(Err(fault));
             return;
         }
-        if ended {
+        if count == 0 {
             return;
         }
     }

@@ -1,9 +1,11 @@
 //! Opening what a path names.
 
 use super::bound::{LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES};
+use super::buffer::Buffer;
 use super::gzip::{MAGIC, inflated};
-use super::positioned::{Buffer, InOrder, Positioned};
+use super::positioned::{InOrder, Positioned};
 use super::progress::{Counted, add_opened};
+use super::stream::{Rest, Stream};
 use crate::Error;
 use crate::error::RecordFault;
 use perfdb_files::escape::shown;
@@ -21,7 +23,7 @@ pub struct Source {
 /// Bytes that can be read anywhere, or one after the other.
 pub(crate) enum Content {
     Positioned(Positioned),
-    Stream(Box<dyn Read + Send>),
+    Stream(Stream),
 }
 
 impl Source {
@@ -90,7 +92,7 @@ impl Source {
     pub(crate) fn read_within(&mut self, limit: u64) -> Result<Vec<u8>, Error> {
         let result = match &mut self.content {
             Content::Positioned(from) => from.read_all(limit),
-            Content::Stream(reader) => input::read_all(reader, 0, limit),
+            Content::Stream(stream) => input::read_all(stream, 0, limit),
         };
         result.map_err(|source| Error::Io { path: self.path.clone(), source })
     }
@@ -110,7 +112,7 @@ impl Source {
     pub fn into_reader(self) -> Box<dyn Read + Send> {
         match self.content {
             Content::Positioned(bytes) => Box::new(InOrder::new(bytes)),
-            Content::Stream(reader) => reader,
+            Content::Stream(stream) => Box::new(stream),
         }
     }
 
@@ -126,17 +128,7 @@ impl Source {
                 // A fault is reported by whoever reads the file.
                 first.read_at(bytes, 0, POINTER_START.len()).is_ok() && is_pointer(first.bytes())
             }
-            Content::Stream(reader) => {
-                let (first, broken) = first_bytes(reader, POINTER_START.len());
-                let pointer = is_pointer(&first);
-                let rest = std::mem::replace(reader, Box::new(io::empty()));
-                // A fault in the first bytes is reported by whoever reads them, like one further on.
-                *reader = match broken {
-                    Some(error) => Box::new(Cursor::new(first).chain(Broken(Some(error)))),
-                    None => Box::new(Cursor::new(first).chain(rest)),
-                };
-                pointer
-            }
+            Content::Stream(stream) => is_pointer(stream.first(POINTER_START.len())),
         };
         if pointer { Err(Error::LfsPointer { path: self.path }) } else { Ok(self) }
     }
@@ -171,21 +163,14 @@ fn content_of(path: &Path, kind: Kind) -> io::Result<Content> {
     }
 }
 
-fn stream(mut reader: impl Read + Send + 'static) -> io::Result<Content> {
-    let (first, broken) = first_bytes(&mut reader, MAGIC.len());
-    if let Some(error) = broken {
-        return Err(error);
+fn stream(reader: impl Read + Send + 'static) -> io::Result<Content> {
+    let mut stream = Stream::from(Rest::Other(Box::new(reader)));
+    let gzip = stream.first(MAGIC.len()) == MAGIC;
+    match stream.take_fault() {
+        Some(fault) => Err(fault),
+        None if gzip => Ok(Content::Stream(inflated(BufReader::with_capacity(64 * 1024, stream)))),
+        None => Ok(Content::Stream(stream)),
     }
-    let gzip = first == MAGIC;
-    let reader = Cursor::new(first).chain(reader);
-    Ok(Content::Stream(if gzip { inflated(BufReader::with_capacity(64 * 1024, reader)) } else { Box::new(reader) }))
-}
-
-/// Up to `count` first bytes, and the error that ended them early.
-fn first_bytes(reader: &mut impl Read, count: usize) -> (Vec<u8>, Option<io::Error>) {
-    let mut first = Vec::with_capacity(count);
-    let error = reader.take(count as u64).read_to_end(&mut first).err();
-    (first, error)
 }
 
 fn read_up_to(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
@@ -199,12 +184,4 @@ fn read_up_to(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(count)
-}
-
-struct Broken(Option<io::Error>);
-
-impl Read for Broken {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
 }

@@ -51,7 +51,7 @@ impl Positioned {
     }
 
     /// Reads all of `out` from `position` on, where that many bytes are known to be.
-    fn read_exact(&self, position: u64, out: &mut [u8]) -> io::Result<()> {
+    pub(super) fn read_exact(&self, position: u64, out: &mut [u8]) -> io::Result<()> {
         match &self.bytes {
             Bytes::File(file) => {
                 read_file(file, position, out)?;
@@ -108,76 +108,6 @@ fn read_file(file: &File, position: u64, out: &mut [u8]) -> io::Result<()> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(position))?;
     file.read_exact(out).map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { shortened() } else { error })
-}
-
-/// Memory that bytes are read into again and again.
-#[derive(Debug, Default)]
-pub(crate) struct Buffer {
-    /// What is behind `length` is left from before.
-    bytes: Vec<u8>,
-    length: usize,
-}
-
-impl Buffer {
-    /// What was read.
-    #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
-        self.length = 0;
-    }
-
-    /// Forgets the first `count` bytes.
-    pub(crate) fn drop_front(&mut self, count: usize) {
-        let count = count.min(self.length);
-        self.bytes.copy_within(count..self.length, 0);
-        self.length -= count;
-    }
-
-    /// Puts bytes in front of all others.
-    pub(crate) fn put_front(&mut self, front: &[u8]) {
-        if !front.is_empty() {
-            self.bytes = [front, self.bytes()].concat();
-            self.length = self.bytes.len();
-        }
-    }
-
-    /// Adds up to `count` bytes from `position` on, fewer only at the end; returns how many.
-    pub(crate) fn read_at(&mut self, from: &Positioned, position: u64, count: usize) -> io::Result<usize> {
-        let left = usize::try_from(from.size().saturating_sub(position)).unwrap_or(usize::MAX);
-        let count = count.min(left);
-        from.read_exact(position, self.room(count))?;
-        self.length += count;
-        Ok(count)
-    }
-
-    /// Adds up to `count` bytes of a stream, fewer only at its end or before a fault; returns how many, and the fault.
-    pub(crate) fn read_from(&mut self, from: &mut dyn Read, count: usize) -> (usize, Option<io::Error>) {
-        let mut added = 0;
-        while added < count {
-            match from.read(self.room(count - added)) {
-                Ok(0) => break,
-                Ok(more) => {
-                    added += more;
-                    self.length += more;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return (added, Some(error)),
-            }
-        }
-        (added, None)
-    }
-
-    fn room(&mut self, count: usize) -> &mut [u8] {
-        let end = self.length + count;
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
-        &mut self.bytes[self.length..end]
-    }
 }
 
 /// The bytes from the first to the last.

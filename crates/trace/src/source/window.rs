@@ -2,13 +2,13 @@
 
 use super::bound::{LARGEST_VALUE_BYTES, too_long};
 use super::open::Content;
-use super::{Buffer, Positioned, Source};
+use super::{Buffer, Positioned, Source, Stream};
 use crate::error::{Error, Location};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
-/// How much a window takes in at once.
-const PIECE: usize = 1 << 20;
+/// How much a window takes in at once, and bytes of an inflated block.
+pub(super) const PIECE: usize = 1 << 20;
 
 /// The bytes in view, and what is known of those that are gone.
 pub(crate) struct Window<'s> {
@@ -23,7 +23,7 @@ enum Input<'s> {
     /// What is gone is read again for the location of a fault.
     Positioned(&'s Positioned),
     Stream {
-        reader: &'s mut (dyn Read + Send),
+        stream: &'s mut Stream,
         next: Next,
         gone: Gone,
     },
@@ -90,9 +90,7 @@ impl<'s> Window<'s> {
         let (path, content) = source.parts();
         let input = match content {
             Content::Positioned(bytes) => Input::Positioned(bytes),
-            Content::Stream(reader) => {
-                Input::Stream { reader: reader.as_mut(), next: Next::More, gone: Gone::default() }
-            }
+            Content::Stream(stream) => Input::Stream { stream, next: Next::More, gone: Gone::default() },
         };
         Window { path, input, buffer: Buffer::default(), base: 0 }
     }
@@ -166,14 +164,14 @@ impl<'s> Window<'s> {
         Ok(Refill::Moved)
     }
 
-    /// Takes in up to a number of bytes of a stream and drops nothing; false where nothing more can be had, because of a fault or the end.
-    /// A fault waits until what came before it has been looked at.
+    /// Takes in a number of bytes of a stream, or somewhat more, and drops nothing; false where nothing more can be had, because of a fault
+    /// or the end. A fault waits until what came before it has been looked at.
     pub(crate) fn take_in(&mut self, count: usize) -> bool {
-        let Input::Stream { reader, next, .. } = &mut self.input else { return false };
+        let Input::Stream { stream, next, .. } = &mut self.input else { return false };
         if !matches!(next, Next::More) {
             return false;
         }
-        let (count, fault) = self.buffer.read_from(*reader, count);
+        let (count, fault) = stream.read_into(&mut self.buffer, count);
         *next = match fault {
             Some(fault) => Next::Fault(fault),
             None if count > 0 => Next::More,
@@ -186,6 +184,16 @@ impl<'s> Window<'s> {
     pub(crate) fn hand_over(&mut self, count: usize) {
         self.buffer.drop_front(count);
         self.base += count as u64;
+    }
+
+    /// [`Window::hand_over`] of the memory, in which one byte more is in view; `spare` takes its place.
+    pub(crate) fn hand_over_memory(&mut self, count: usize, spare: Buffer) -> Buffer {
+        let mut taken = std::mem::replace(&mut self.buffer, spare);
+        self.buffer.clear();
+        self.buffer.add(&taken.bytes()[count..]);
+        self.base += count as u64;
+        taken.drop_back(count + 1);
+        taken
     }
 
     /// What is known of a stream's bytes in front of those in view.

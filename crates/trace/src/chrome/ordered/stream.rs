@@ -4,9 +4,9 @@ use super::{CHUNK, Part, ReadError, Run};
 use crate::chrome::chunk::{Chunk, ChunkEnd, Cuts, Work};
 use crate::chrome::event::{Event, Record};
 use crate::chrome::machine::Machine;
-use crate::source::{Gone, Window};
+use crate::source::{Buffer, Gone, Window};
 use perfdb_files::parallel::{OrderedMap, states};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 /// Bytes without a place to cut, from which on none is looked for any more.
@@ -15,18 +15,17 @@ const MOST_UNCUT: usize = 8 * CHUNK;
 /// Bytes from one event up to another, and the first one of that.
 struct Piece {
     base: u64,
-    bytes: Vec<u8>,
+    bytes: Buffer,
 }
 
 impl Piece {
     /// What is in view up to the last place where an event seems to start, once enough is; nothing where none is found or the stream
     /// has no more.
-    fn next(window: &mut Window<'_>, cuts: &Cuts) -> Option<Piece> {
+    fn next(window: &mut Window<'_>, cuts: &Cuts, spares: &Spares) -> Option<Piece> {
         while window.take_in(CHUNK) {
             if let Some(end) = cuts.find_last(window.bytes()) {
-                let piece = Piece { base: window.base(), bytes: window.bytes()[..=end].to_vec() };
-                window.hand_over(end);
-                return Some(piece);
+                let (base, spare) = (window.base(), spares.borrow_mut().pop().unwrap_or_default());
+                return Some(Piece { base, bytes: window.hand_over_memory(end, spare) });
             }
             if window.bytes().len() > MOST_UNCUT {
                 break;
@@ -35,10 +34,17 @@ impl Piece {
         None
     }
 
+    fn bytes(&self) -> &[u8] {
+        self.bytes.bytes()
+    }
+
     fn own(&self) -> &[u8] {
-        &self.bytes[..self.bytes.len() - 1]
+        &self.bytes()[..self.bytes().len() - 1]
     }
 }
+
+/// Memory of pieces that are done, for those that follow.
+type Spares = RefCell<Vec<Buffer>>;
 
 /// What came of a piece.
 struct Taken<C, E> {
@@ -73,16 +79,17 @@ impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
         let work = Work { rule: options.text_rule, map: *map };
         let path = window.path();
         let stopped = Cell::new(false);
+        let spares = Spares::default();
         let mut list_ended = false;
         let mut left = Vec::new();
         let mut records = states(threads, || Record::new(options.args.len()));
         OrderedMap::new(&mut records).run(
-            || Ok::<_, ReadError<E, M>>(if stopped.get() { None } else { Piece::next(window, &cuts) }),
+            || Ok::<_, ReadError<E, M>>(if stopped.get() { None } else { Piece::next(window, &cuts, &spares) }),
             |record, piece: Piece| {
                 let mut chunk = Chunk::new();
                 let mut machine = Machine::at_event(options, 0);
                 let limit = piece.own().len();
-                let end = work.run(&piece.bytes, piece.base, &mut machine, limit, record, &mut chunk);
+                let end = work.run(piece.bytes(), piece.base, &mut machine, limit, record, &mut chunk);
                 let gone = Gone::default().with(piece.own());
                 Taken { piece, chunk, end, gone }
             },
@@ -112,6 +119,7 @@ impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
                 } else {
                     known = known.and(gone);
                 }
+                spares.borrow_mut().push(piece.bytes);
                 Ok(ControlFlow::Continue(()))
             },
         )?;
