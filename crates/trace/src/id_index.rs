@@ -12,13 +12,22 @@ pub struct IdIndex(Table);
 enum Table {
     /// Ids that mostly follow each other, perhaps with gaps between the runs of several steps or processes.
     Dense {
-        /// By id.
-        runs: Vec<Run>,
+        runs: Runs,
         /// Row by id less the first one of its run, or `u32::MAX`.
         rows: Vec<u32>,
     },
     /// Ids far apart, or texts.
     Sparse(FxHashMap<Id, u32>),
+}
+
+/// Ids that follow each other, in runs.
+#[derive(Debug)]
+struct Runs {
+    /// By id; there is one at least.
+    all: Vec<Run>,
+    /// Equal parts of all ids are `1 << part_bits` long; the number of the run that each begins in, or behind.
+    part_bits: u32,
+    parts: Vec<u32>,
 }
 
 /// Ids that follow each other.
@@ -50,71 +59,107 @@ impl IdIndex {
     #[inline]
     pub fn get(&self, id: Id) -> Option<u32> {
         match &self.0 {
-            Table::Dense { runs, rows } => place(runs, id.number()?).map(|at| rows[at]).filter(|row| *row != NO_ROW),
+            Table::Dense { runs, rows } => runs.place(id.number()?).map(|at| rows[at]).filter(|row| *row != NO_ROW),
             Table::Sparse(rows) => rows.get(&id).copied(),
         }
     }
 
     fn new(rows: impl Iterator<Item = (Id, u32)> + Clone, last_wins: bool) -> IdIndex {
         let rows = rows.filter(|(id, _)| id.is_there());
-        let Some(runs) = runs(rows.clone().map(|(id, _)| id)) else {
-            let mut table = FxHashMap::default();
-            for (id, row) in rows {
-                let place = table.entry(id).or_insert(row);
-                if last_wins {
-                    *place = row;
-                }
-            }
-            return IdIndex(Table::Sparse(table));
-        };
-        let mut table = vec![NO_ROW; runs.last().map_or(0, Run::end)];
-        for (id, row) in rows {
-            let Some(at) = id.number().and_then(|number| place(&runs, number)) else { continue };
-            if last_wins || table[at] == NO_ROW {
-                table[at] = row;
-            }
-        }
-        IdIndex(Table::Dense { runs, rows: table })
+        IdIndex(dense(rows.clone(), last_wins).unwrap_or_else(|| sparse(rows, last_wins)))
     }
 }
 
-/// The place of an id in the table of rows.
-#[inline]
-fn place(runs: &[Run], number: i64) -> Option<usize> {
-    let run = match runs {
-        [run] => run,
-        runs => &runs[runs.partition_point(|run| run.first <= number).checked_sub(1)?],
-    };
-    (run.first..=run.last).contains(&number).then(|| (number - run.first) as usize + run.at as usize)
+fn sparse(rows: impl Iterator<Item = (Id, u32)>, last_wins: bool) -> Table {
+    let mut table = FxHashMap::default();
+    for (id, row) in rows {
+        let place = table.entry(id).or_insert(row);
+        if last_wins {
+            *place = row;
+        }
+    }
+    Table::Sparse(table)
+}
+
+/// Nothing where some id is a text, or there would be many places without a row.
+fn dense(rows: impl Iterator<Item = (Id, u32)>, last_wins: bool) -> Option<Table> {
+    let mut numbers: Vec<(i64, u32)> = Vec::with_capacity(rows.size_hint().1.unwrap_or(0));
+    for (id, row) in rows {
+        numbers.push((id.number()?, row));
+    }
+    // Mostly they are in order, or a few runs are.
+    numbers.sort_by_key(|(number, _)| *number);
+    let runs = runs(&numbers)?;
+    let mut table = vec![NO_ROW; runs.last().map_or(0, Run::end)];
+    let mut rest = numbers.iter().peekable();
+    for run in &runs {
+        while let Some((number, row)) = rest.next_if(|(number, _)| *number <= run.last) {
+            let place = &mut table[run.place(*number)];
+            if last_wins || *place == NO_ROW {
+                *place = *row;
+            }
+        }
+    }
+    Some(Table::Dense { runs: Runs::new(runs), rows: table })
+}
+
+impl Runs {
+    fn new(all: Vec<Run>) -> Runs {
+        let first = all.first().map_or(0, |run| run.first);
+        let length = all.last().map_or(0, |run| run.last.abs_diff(first));
+        let part_bits = (u64::BITS - length.leading_zeros()).saturating_sub(all.len().ilog2() + 2);
+        let mut at = 0;
+        let begins_in = |part: u64| {
+            while all.get(at + 1).is_some_and(|next| next.first.abs_diff(first) <= part << part_bits) {
+                at += 1;
+            }
+            at as u32
+        };
+        let parts = (0..=length >> part_bits).map(begins_in).collect();
+        Runs { all, part_bits, parts }
+    }
+
+    /// The place of an id in the table of rows.
+    #[inline]
+    fn place(&self, number: i64) -> Option<usize> {
+        let run = match self.all.as_slice() {
+            [run] => run,
+            runs => {
+                let first = runs.first().filter(|run| run.first <= number)?.first;
+                let part = (number.abs_diff(first) >> self.part_bits) as usize;
+                let from = *self.parts.get(part)? as usize;
+                let to = self.parts.get(part + 1).map_or(runs.len(), |next| *next as usize + 1);
+                let begun = runs[from..to].partition_point(|run| run.first <= number);
+                &runs[from + begun.checked_sub(1)?]
+            }
+        };
+        (run.first..=run.last).contains(&number).then(|| run.place(number))
+    }
 }
 
 impl Run {
-    /// One past its last row.
+    /// The place of one of its ids.
+    fn place(&self, number: i64) -> usize {
+        (number - self.first) as usize + self.at as usize
+    }
+
+    /// One past its last place.
     fn end(&self) -> usize {
-        self.at as usize + (self.last - self.first) as usize + 1
+        self.place(self.last) + 1
     }
 }
 
-/// The runs of ids; nothing where some id is a text, or there would be many places without a row.
-fn runs(ids: impl Iterator<Item = Id> + Clone) -> Option<Vec<Run>> {
-    let (mut count, mut first, mut last) = (0, i64::MAX, i64::MIN);
-    for id in ids.clone() {
-        let number = id.number()?;
-        (count, first, last) = (count + 1, first.min(number), last.max(number));
-    }
-    if count == 0 {
-        return None;
-    }
+/// The runs of ids in order; nothing where there are none, or there would be many places without a row.
+fn runs(numbers: &[(i64, u32)]) -> Option<Vec<Run>> {
+    let count = numbers.len() as i64;
     let most = 4 * count + 1024;
+    let ((first, _), (last, _)) = (*numbers.first()?, *numbers.last()?);
     if last - first < most {
         return Some(vec![Run { first, last, at: 0 }]);
     }
-    let mut numbers: Vec<i64> = ids.filter_map(Id::number).collect();
-    // Mostly they are in order, or a few runs are.
-    numbers.sort();
     let (mut runs, mut places) = (Vec::new(), 0);
-    for run in numbers.chunk_by(|one, next| next - one <= GAP) {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+    for run in numbers.chunk_by(|(one, _), (next, _)| next - one <= GAP) {
+        let (Some((first, _)), Some((last, _))) = (run.first(), run.last()) else { continue };
         runs.push(Run { first: *first, last: *last, at: u32::try_from(places).ok()? });
         places += last - first + 1;
     }
@@ -125,6 +170,31 @@ fn runs(ids: impl Iterator<Item = Id> + Clone) -> Option<Vec<Run>> {
 mod tests {
     use super::*;
     use crate::id::IdTable;
+    use proptest::prelude::*;
+
+    /// Rows whose ids lie in runs, near each other and far apart.
+    fn rows() -> impl Strategy<Value = Vec<(Id, u32)>> {
+        let run = (0_i64..40, prop_oneof![Just(1_i64), Just(100), Just(1_000_003)], 0_i64..40);
+        let ids = prop::collection::vec(run, 1..300)
+            .prop_map(|runs| runs.into_iter().map(|(run, apart, at)| (run - 20) * apart * 50 + at));
+        ids.prop_map(|ids| ids.map(|id| Id::plain(id.to_string().as_bytes()).unwrap_or(Id::MISSING)).zip(0..).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn every_id_has_its_first_and_its_last_row(rows in rows()) {
+            let (first, last) = (IdIndex::first(rows.iter().copied()), IdIndex::last(rows.iter().copied()));
+            for (id, _) in &rows {
+                let mut same = rows.iter().filter(|(other, _)| other == id).map(|(_, row)| *row);
+                prop_assert_eq!(first.get(*id), same.next());
+                prop_assert_eq!(last.get(*id), same.next_back().or(first.get(*id)));
+            }
+            for number in -2100..2100 {
+                let id = Id::plain(number.to_string().as_bytes()).unwrap_or(Id::MISSING);
+                prop_assert_eq!(first.get(id).is_some(), rows.iter().any(|(other, _)| *other == id));
+            }
+        }
+    }
 
     #[test]
     fn both_forms_find_the_same_rows() {
@@ -135,7 +205,7 @@ mod tests {
         let runs = [(id(5), 0), (id(-7_000_000_000), 1), (Id::MISSING, 2), (id(5), 3)];
         let runs: Vec<(Id, u32)> =
             runs.into_iter().chain((100..160).map(|number| (id(number), number as u32))).collect();
-        assert!(matches!(IdIndex::first(runs.iter().copied()).0, Table::Dense { runs, .. } if runs.len() == 3));
+        assert!(matches!(IdIndex::first(runs.iter().copied()).0, Table::Dense { runs, .. } if runs.all.len() == 3));
         for rows in [near.as_slice(), &far, &runs] {
             let first = IdIndex::first(rows.iter().copied());
             let last = IdIndex::last(rows.iter().copied());

@@ -80,7 +80,8 @@ fn launches(trace: &Prepared) -> (Vec<Launch>, usize) {
         if !call.id.is_there() || !trace.facts(call.name).call.launch {
             continue;
         }
-        let lost = !trace.call_with(call.id).is_some_and(|first| there[first as usize]);
+        let is_there = |first: u32| there[first as usize];
+        let lost = !(is_there(number) || trace.call_with(call.id).is_some_and(is_there));
         if lost && captured(call.thread, call.start) {
             in_captures += 1;
         } else {

@@ -1,5 +1,6 @@
 //! The ids that tie kernels to operators of the host.
 
+use perfdb_trace::id::Id;
 use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::time::Picoseconds;
 use rustc_hash::FxHashMap;
@@ -13,30 +14,29 @@ const NAMES: usize = 2;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let operators = &trace.columns.operators;
-    let mut order: Vec<u32> = (0..operators.len() as u32).collect();
-    let id = |at: &u32| operators.at(*at as usize).id;
-    order.sort_unstable_by_key(|at| (id(at), *at));
-    let shared = order.chunk_by(|a, b| id(a) == id(b)).filter(|same| same.len() > 1).count();
+    let mut by_id: Vec<(Id, u32)> = operators.iter().map(|operator| operator.id).zip(0..).collect();
+    // Mostly they are in order.
+    by_id.sort();
+    let shared = by_id.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1).count();
     if shared > 0 {
         found.note(Code::SharedExternalId, None, Evidence::new().with("ids", shared));
     }
-    impossible(trace, &order, found);
+    impossible(trace, &by_id, found);
 }
 
 /// Launches that lie in no operator with the id that their kernel has.
-fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
+fn impossible(trace: &Prepared, by_id: &[(Id, u32)], found: &mut Findings) {
     let operators = &trace.columns.operators;
-    let id = |at: u32| operators.at(at as usize).id;
-    let first = IdIndex::first(by_id.iter().zip(0..).map(|(at, place)| (id(*at), place)));
+    let first = IdIndex::first(by_id.iter().zip(0..).map(|((id, _), place)| (*id, place)));
     let (mut wrong, mut judged, mut repeated, mut time) = (0_usize, 0_usize, 0_usize, 0);
     let mut names: FxHashMap<u32, Picoseconds> = FxHashMap::default();
     for (at, row) in trace.kernel_rows() {
         let Some(launch) = trace.launch(at) else { continue };
         let Some(first) = first.get(row.external) else { continue };
-        let mut named = by_id[first as usize..].iter().take_while(|at| id(**at) == row.external);
+        let mut named = by_id[first as usize..].iter().take_while(|(id, _)| *id == row.external);
         judged += 1;
         repeated += usize::from(row.external == row.correlation);
-        let inside = named.any(|operator| {
+        let inside = named.any(|(_, operator)| {
             let operator = operators.at(*operator as usize);
             operator.thread == launch.thread
                 && launch.start >= operator.start - trace.tolerance
@@ -45,7 +45,7 @@ fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
         if !inside {
             wrong += 1;
             time += row.time();
-            *names.entry(operators.at(by_id[first as usize] as usize).name).or_default() += row.time();
+            *names.entry(operators.at(by_id[first as usize].1 as usize).name).or_default() += row.time();
         }
     }
     let share = trace.share(time);
