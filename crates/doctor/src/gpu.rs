@@ -17,7 +17,7 @@ pub(crate) use profile::report_of_profile;
 
 use graph::Replays;
 use prepared::Prepared;
-use rules::{check_replays, check_rows};
+use rules::{check_replays, check_rows, check_work};
 
 /// Rows below which a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 10_000;

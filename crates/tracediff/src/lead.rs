@@ -24,6 +24,8 @@ pub(crate) struct Lead {
     pub(crate) kernels: KernelRows,
     /// Beside `kernels`.
     pub(crate) passes: Vec<KernelPass>,
+    /// Beside `kernels`, the numbers of their launches.
+    pub(crate) launch_of: Vec<u32>,
     pub(crate) copies: u64,
 }
 
@@ -40,13 +42,13 @@ impl Lead {
         for at in taken.iter().map(|at| *at as usize) {
             lead.kernels.push(kernels.at(at));
             lead.passes.push(found.kernels[at]);
+            lead.launch_of.push(found.launch_of[at]);
         }
         kernels.retain(|at| !is_lead(at));
-        let mut at = 0;
-        found.kernels.retain(|_| {
-            at += 1;
-            !is_lead(at - 1)
-        });
+        let stays = |(at, value): (usize, &_)| (!is_lead(at)).then_some(*value);
+        found.kernels = found.kernels.iter().enumerate().filter_map(stays).collect();
+        let stays = |(at, value): (usize, &_)| (!is_lead(at)).then_some(*value);
+        found.launch_of = found.launch_of.iter().enumerate().filter_map(stays).collect();
         let number = |at: u32| taken.binary_search(&at).err().map(|before| at - before as u32);
         corrections.waiting = corrections.waiting.iter().filter_map(|(at, wait)| Some((number(*at)?, *wait))).collect();
         corrections.incomplete = corrections.incomplete.iter().filter_map(|at| number(*at)).collect();

@@ -18,6 +18,7 @@
 
 mod align;
 mod architecture;
+mod at_once;
 mod classify;
 mod collectives;
 mod columns;

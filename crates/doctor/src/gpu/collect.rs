@@ -15,7 +15,7 @@ use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 use super::category::{Category, category};
 use super::columns::{Columns, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
-use super::{Prepared, Replays, both, check_replays, check_rows};
+use super::{Prepared, Replays, both, check_replays, check_rows, check_work};
 use crate::certificate::Certificate;
 use crate::finding::Findings;
 use crate::lint::Lint;
@@ -179,9 +179,10 @@ impl Collector {
         found.append(self.found);
         let prepared = Prepared::new(self.columns, self.members);
         let prepared_after = started.elapsed();
-        let of_replays = || {
+        let of_work = || {
             let replays = Replays::new(&prepared);
             let (mut found, mut marks) = (Findings::default(), Marks::default());
+            check_work(&prepared, &mut found, &mut marks);
             check_replays(&prepared, &replays, &mut found, &mut marks);
             (found, marks, certificate(&prepared, &replays))
         };
@@ -190,8 +191,8 @@ impl Collector {
             check_rows(&prepared, &mut found, &mut marks);
             marks
         };
-        let ((found_in_replays, marks, certificate), marks_of_rows) = both(prepared.rows().len(), of_replays, of_rows);
-        found.append(found_in_replays);
+        let ((found_in_work, marks, certificate), marks_of_rows) = both(prepared.rows().len(), of_work, of_rows);
+        found.append(found_in_work);
         tracing::debug!(
             "{file}: {} rows of devices, {} calls, {} operators and {} steps prepared in {:.3} s, checked in {:.3} s",
             prepared.rows().len(),

@@ -1,5 +1,7 @@
 //! A GPU trace, ready for the rules: who launched what, and in which order things ran.
 
+use std::ops::Range;
+
 use perfdb_trace::id::Id;
 use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::names::NameId;
@@ -90,7 +92,9 @@ impl Prepared {
             let by_start = by_start(rows);
             (by_stream, copies(rows, by_start.as_deref()), by_start)
         };
-        let ((by_stream, copies, by_start), (calls, launches)) = both(rows.row_count(), sorted, || launches(&columns));
+        let ((by_stream, copies, by_start), calls) =
+            both(rows.row_count(), sorted, || IdIndex::first(columns.calls().map(|call| call.id).zip(0..)));
+        let launches = launches(rows, &calls);
         let names: Vec<NameFacts> =
             (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
         let hip = columns.calls().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
@@ -188,18 +192,23 @@ impl Prepared {
     }
 }
 
-/// The first call with each correlation, and that of each row. Neighbours share it often.
-fn launches(columns: &Columns) -> (IdIndex, Vec<u32>) {
-    let calls = IdIndex::first(columns.calls().map(|call| call.id).zip(0..));
-    let mut last = (Id::MISSING, NONE);
-    let launch = |row: Row| {
-        if row.correlation != last.0 {
-            last = (row.correlation, calls.get(row.correlation).unwrap_or(NONE));
-        }
-        last.1
+/// The first call with the correlation of each row, or [`NONE`]. Neighbours share it often.
+fn launches(columns: &Columns, calls: &IdIndex) -> Vec<u32> {
+    let of_rows = |rows: Range<usize>| -> Vec<u32> {
+        let mut last = (Id::MISSING, NONE);
+        let launch = |at| {
+            let correlation = columns.row(at).correlation;
+            if correlation != last.0 {
+                last = (correlation, calls.get(correlation).unwrap_or(NONE));
+            }
+            last.1
+        };
+        rows.map(launch).collect()
     };
-    let of_rows = columns.rows().map(launch).collect();
-    (calls, of_rows)
+    let count = columns.row_count();
+    let (mut launches, behind) = both(count, || of_rows(0..count / 2), || of_rows(count / 2..count));
+    launches.extend(behind);
+    launches
 }
 
 /// Kernels by (stream, start, file order): dealt out to their streams, on which they mostly stand by start already.

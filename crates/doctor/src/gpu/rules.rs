@@ -25,7 +25,7 @@ use super::graph::Replays;
 use crate::finding::Findings;
 use crate::report::Marks;
 
-/// Runs every rule but those of [`check_replays`].
+/// Runs the rules about times.
 pub(crate) fn check_rows(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
     events::check(trace, found);
     unit::check(trace, found);
@@ -39,6 +39,10 @@ pub(crate) fn check_rows(trace: &Prepared, found: &mut Findings, marks: &mut Mar
     duplicates::check(trace, found, marks);
     durations::check(trace, found);
     overlaps::check(trace, found, marks);
+}
+
+/// Runs the rules about launches, operators, collectives and steps.
+pub(crate) fn check_work(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
     lost_kernels::check(trace, found, marks);
     lost_launches::check(trace, found);
     operators::check(trace, found);

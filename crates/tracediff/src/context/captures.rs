@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::calls::{self, Calls, Given, NO_CALL};
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use super::operators::{self, Decision, KernelOperator, Operators};
+use crate::at_once::AtOnce;
 use crate::columns::{Columns, Kernel, LaunchSize};
 use crate::copies::GpuCopy;
 use crate::frames::{NO_STACK, StackId};
@@ -240,7 +241,7 @@ struct OfLaunches {
 
 /// Finds operators, stacks and calls of captured launches as if each were a kernel.
 fn of_launches(captures: &[Capture], capture: &Columns, with_stacks: bool, names: &mut Names) -> OfLaunches {
-    let launches = Launches::new(capture);
+    let launches = Launches::new(capture, AtOnce::NEVER);
     let launch_of: Vec<u32> = captures.iter().flat_map(|capture| &capture.steps).map(|step| step.launch).collect();
     let kernel = |launch: &u32| {
         let launch = capture.launches.at(*launch as usize);
@@ -258,7 +259,10 @@ fn of_launches(captures: &[Capture], capture: &Columns, with_stacks: bool, names
     let kernels: KernelRows = launch_of.iter().map(kernel).collect();
     let calls = calls::find(&kernels, capture, &launches, &launch_of, names);
     let decision = Decision::ByExternalId;
-    let operators = operators::find(&kernels, capture, &launches, &launch_of, decision, with_stacks, names);
+    let mut operators = operators::find(&kernels, capture, &launches, &launch_of, decision);
+    if with_stacks {
+        operators.find_stacks(capture, &launches, &launch_of, names);
+    }
     let shaped = shapes::find(capture, &launches, &launch_of);
     OfLaunches { numbers: launch_of.into_iter().zip(0..).collect(), operators, calls, shaped }
 }

@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::{Columns, Kernel, Launch};
+use crate::at_once::AtOnce;
+use crate::columns::{Columns, Launch};
 use crate::id::Id;
 use crate::names::{NameId, Names};
-use crate::rows::{KernelRows, LaunchRows};
+use crate::rows::LaunchRows;
 use crate::time::Picoseconds;
 use perfdb_trace::id_index::IdIndex;
 
@@ -19,23 +20,12 @@ pub(crate) struct Launches<'a> {
 }
 
 impl<'a> Launches<'a> {
-    pub(crate) fn new(columns: &'a Columns) -> Launches<'a> {
+    pub(crate) fn new(columns: &'a Columns, at_once: AtOnce) -> Launches<'a> {
         let index = |launches: &'a LaunchRows| {
             IdIndex::first(launches.iter().zip(0..).map(|(launch, at)| (launch.correlation, at)))
         };
-        Launches { columns, calls: index(&columns.launches), flows: index(&columns.flows) }
-    }
-
-    /// Number of the launch of each kernel, or [`NO_LAUNCH`]. Kernels of a graph share one and follow each other.
-    pub(crate) fn of_kernels(&self, kernels: &KernelRows) -> Vec<u32> {
-        let mut last = (Id::MISSING, NO_LAUNCH);
-        let number = |kernel: Kernel| {
-            if last.0 != kernel.correlation {
-                last = (kernel.correlation, self.number(kernel.correlation).unwrap_or(NO_LAUNCH));
-            }
-            last.1
-        };
-        kernels.iter().map(number).collect()
+        let (calls, flows) = at_once.both(|| index(&columns.launches), || index(&columns.flows));
+        Launches { columns, calls, flows }
     }
 
     /// How many there are.
@@ -58,9 +48,10 @@ impl<'a> Launches<'a> {
         self.number(correlation).map(|number| self.get(number))
     }
 
-    /// When the launch with a correlation id had ended.
-    pub(crate) fn end(&self, correlation: Id) -> Option<Picoseconds> {
-        self.with(correlation).map(|launch| launch.start + launch.duration)
+    /// When the launch of a number had ended.
+    pub(crate) fn end(&self, number: u32) -> Picoseconds {
+        let launch = self.get(number);
+        launch.start + launch.duration
     }
 
     /// Number of the launch with a correlation id: calls first, flows behind them.

@@ -50,17 +50,17 @@ pub(crate) enum Decision {
     ByNesting,
 }
 
-/// Finds operator and stack of every kernel, of which `launch_of` has the launches; summaries of stacks become names. The stack of
-/// kernels that a graph launched is that of the replay, which stands for none of them.
+/// Finds the host operator of every kernel, of which `launch_of` has the launches.
 pub(crate) fn find(
     kernels: &KernelRows,
     columns: &Columns,
     launches: &Launches<'_>,
     launch_of: &[u32],
     decision: Decision,
-    with_stacks: bool,
-    names: &mut Names,
 ) -> Operators {
+    if columns.operators.is_empty() {
+        return Operators { of_kernels: Vec::new(), stacks: Stacks::default() };
+    }
     let nested = match decision {
         Decision::ByExternalId => None,
         Decision::ByNesting => Some(by_nesting(columns, launches)),
@@ -81,18 +81,30 @@ pub(crate) fn find(
         };
         KernelOperator { operator: name.unwrap_or(NO_NAME), has_host_operator: name.is_some(), ..KernelOperator::NONE }
     };
-    let has_frames = with_stacks && !(columns.frames.is_empty() && columns.lone_frames.is_empty());
-    if columns.operators.is_empty() && !has_frames {
-        return Operators { of_kernels: Vec::new(), stacks: Stacks::default() };
-    }
     let of_kernels = kernels.iter().zip(launch_of).map(operator_of).collect();
-    let mut found = Operators { of_kernels, stacks: Stacks::default() };
-    if has_frames && !columns.frames.is_empty() {
-        find_stacks(&mut found, columns, launches, launch_of, names);
-    } else if has_frames {
-        find_innermost(&mut found, columns, launches, launch_of);
+    Operators { of_kernels, stacks: Stacks::default() }
+}
+
+impl Operators {
+    /// Finds the stack of every kernel; summaries of stacks become names. The stack of kernels that a graph launched is that of the
+    /// replay, which stands for none of them.
+    pub(crate) fn find_stacks(
+        &mut self,
+        columns: &Columns,
+        launches: &Launches<'_>,
+        launch_of: &[u32],
+        names: &mut Names,
+    ) {
+        if columns.frames.is_empty() && columns.lone_frames.is_empty() {
+            return;
+        }
+        self.of_kernels.resize(launch_of.len(), KernelOperator::NONE);
+        if columns.frames.is_empty() {
+            find_innermost(self, columns, launches, launch_of);
+        } else {
+            find_stacks(self, columns, launches, launch_of, names);
+        }
     }
-    found
 }
 
 /// The innermost frame around the launch of each kernel, as a stack of its own.

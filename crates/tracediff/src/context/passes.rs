@@ -5,12 +5,15 @@
 //! the first owned event of a device, and what a stream still ran through from before its first launched event, is the
 //! [lead](Found::is_lead) of the trace.
 
+use std::ops::Range;
+
 use perfdb_model::workload::BatchLengths;
 use regex::Regex;
 use serde::Serialize;
 
 use super::OUTSIDE;
-use super::launches::Launches;
+use super::launches::{Launches, NO_LAUNCH};
+use crate::at_once::AtOnce;
 use crate::columns::{Columns, Kernel, Launch};
 use crate::copies::GpuCopy;
 use crate::corrections::Corrections;
@@ -68,6 +71,10 @@ impl KernelPass {
 pub(crate) struct Found {
     pub(crate) kernels: Vec<KernelPass>,
     pub(crate) copies: Vec<KernelPass>,
+    /// Per kernel the number of its launch, or [`NO_LAUNCH`].
+    pub(crate) launch_of: Vec<u32>,
+    /// Likewise per copy.
+    pub(crate) launch_of_copies: Vec<u32>,
     /// Per kernel, whether it belongs to the lead; empty where none does.
     pub(crate) is_lead: Vec<bool>,
     /// Likewise per copy.
@@ -240,48 +247,74 @@ impl<'a> PassFinder<'a> {
     }
 
     /// Pass and phase of every kernel and copy, and the lead.
-    pub(crate) fn find(&self, kernels: &KernelRows, copies: &[GpuCopy]) -> Found {
-        if self.steps.windows.is_empty() {
-            let all = KernelPass { pass: 0, phase: None };
-            let (kernels, copies) = (vec![all; kernels.len()], vec![all; copies.len()]);
-            return Found { kernels, copies, is_lead: Vec::new(), is_lead_copy: Vec::new() };
-        }
+    pub(crate) fn find(&self, kernels: &KernelRows, copies: &[GpuCopy], at_once: AtOnce) -> Found {
         let events = Events { kernels, copies };
-        let count = events.count();
-        let mut owners: Vec<Option<u32>> = Vec::with_capacity(count);
-        let mut launched = Vec::with_capacity(count);
+        let (half, count) = (events.count() / 2, events.count());
+        let ((mut owners, mut launches), behind) =
+            at_once.both(|| self.owners(events, 0..half), || self.owners(events, half..count));
+        owners.extend(behind.0);
+        launches.extend(behind.1);
+        let (mut passes, mut is_lead) = if self.steps.windows.is_empty() {
+            (vec![KernelPass { pass: 0, phase: None }; count], Vec::new())
+        } else {
+            self.owned(events, &owners, &launches, at_once)
+        };
+        let copies = passes.split_off(kernels.len());
+        let launch_of_copies = launches.split_off(kernels.len());
+        let is_lead_copy = is_lead.split_off(kernels.len().min(is_lead.len()));
+        Found { kernels: passes, copies, launch_of: launches, launch_of_copies, is_lead, is_lead_copy }
+    }
+
+    /// The steps that own some events, and the number of the launch of each.
+    fn owners(&self, events: Events<'_>, numbers: Range<usize>) -> (Vec<Option<u32>>, Vec<u32>) {
+        let (mut owners, mut launches) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
         let by_launch = self.boundaries == Boundaries::Launch;
         // Neighbours in the file mostly share their launch, and what is launched once has one owner.
         let mut last = None;
-        for event in events.iter() {
+        for event in numbers.map(|number| events.at(number)) {
             let same = last.filter(|(correlation, _, _)| *correlation == event.correlation);
-            let launch = same.map_or_else(|| self.launches.with(event.correlation), |(_, launch, _)| launch);
+            let launch = same.map_or_else(|| self.launches.number(event.correlation), |(_, launch, _)| launch);
             let owner = match same {
                 Some((_, _, owner)) if by_launch => owner,
-                _ => self.owner_of(&event, launch),
+                _ => self.owner_of(&event, launch.map(|number| self.launches.get(number))),
             };
             last = Some((event.correlation, launch, owner));
             owners.push(owner);
-            launched.push(launch.is_some());
+            launches.push(launch.unwrap_or(NO_LAUNCH));
         }
-        let windows = DeviceWindows::new(events, &owners);
+        (owners, launches)
+    }
+
+    /// The pass of each event, and whether it belongs to the lead; the second is empty where none does.
+    fn owned(
+        &self,
+        events: Events<'_>,
+        owners: &[Option<u32>],
+        launches: &[u32],
+        at_once: AtOnce,
+    ) -> (Vec<KernelPass>, Vec<bool>) {
+        let windows = DeviceWindows::new(events, owners);
+        let by_launch = self.boundaries == Boundaries::Launch;
         let by_window = by_launch || self.rows.is_some();
-        let is_lead = windows.leads(events, by_launch.then_some(&launched));
-        let pass = |(at, event): (usize, Event)| {
+        let is_lead = windows.leads(events, by_launch.then_some(launches));
+        let pass = |at: usize| {
             let window = match owners[at] {
                 Some(window) => Some(window),
-                None if launched[at] || is_lead[at] => None,
+                None if launches[at] != NO_LAUNCH || is_lead[at] => None,
                 // Its launch is not known: it belongs to the window that it lies in.
-                None if by_window => windows.at(event.device, event.start),
+                None if by_window => {
+                    let event = events.at(at);
+                    windows.at(event.device, event.start)
+                }
                 None => None,
             };
             window.map_or(KernelPass::OUTSIDE, |pass| KernelPass { pass, phase: self.phase(pass) })
         };
-        let mut of_kernels: Vec<KernelPass> = events.iter().enumerate().map(pass).collect();
-        let of_copies = of_kernels.split_off(kernels.len());
-        let mut is_lead = if is_lead.contains(&true) { is_lead } else { Vec::new() };
-        let is_lead_copy = is_lead.split_off(kernels.len().min(is_lead.len()));
-        Found { kernels: of_kernels, copies: of_copies, is_lead, is_lead_copy }
+        let passes = |numbers: Range<usize>| numbers.map(pass).collect::<Vec<KernelPass>>();
+        let (half, count) = (events.count() / 2, events.count());
+        let (mut all, behind) = at_once.both(|| passes(0..half), || passes(half..count));
+        all.extend(behind);
+        (all, if is_lead.contains(&true) { is_lead } else { Vec::new() })
     }
 
     fn phase(&self, pass: u32) -> Option<Phase> {
@@ -365,17 +398,17 @@ impl DeviceWindows {
     }
 
     /// Which events belong to the lead. `launched` says which have a launch, where launches own them.
-    fn leads(&self, events: Events<'_>, launched: Option<&Vec<bool>>) -> Vec<bool> {
+    fn leads(&self, events: Events<'_>, launches: Option<&[u32]>) -> Vec<bool> {
         let streams = events.iter().map(|event| event.stream as usize + 1).max().unwrap_or(0);
         let mut first_launched = vec![None::<Picoseconds>; streams];
-        for (event, _) in events.iter().zip(launched.into_iter().flatten()).filter(|(_, launched)| **launched) {
+        for (event, _) in events.iter().zip(launches.unwrap_or_default()).filter(|(_, launch)| **launch != NO_LAUNCH) {
             let first = &mut first_launched[event.stream as usize];
             *first = Some(first.map_or(event.start, |first| first.min(event.start)));
         }
         let is_lead = |(at, event): (usize, Event)| {
             let Some((start, _)) = self.starts[event.device as usize].first() else { return false };
             let before = || first_launched[event.stream as usize].is_none_or(|first| event.start < first);
-            event.start < *start || launched.is_some_and(|launched| !launched[at]) && before()
+            event.start < *start || launches.is_some_and(|launches| launches[at] == NO_LAUNCH) && before()
         };
         events.iter().enumerate().map(is_lead).collect()
     }

@@ -17,6 +17,8 @@ pub(crate) struct Kernels<'a> {
     pub(crate) kernels: &'a KernelRows,
     /// Beside the kernels.
     pub(crate) passes: &'a [KernelPass],
+    /// Likewise, the numbers of their launches.
+    pub(crate) launch_of: &'a [u32],
     pub(crate) classes: &'a Classes,
 }
 
@@ -29,6 +31,8 @@ pub(crate) struct Events<'a> {
     pub(crate) copies: &'a [GpuCopy],
     /// Beside the copies.
     pub(crate) copy_passes: &'a [KernelPass],
+    /// Likewise, the numbers of their launches.
+    pub(crate) launch_of_copies: &'a [u32],
     /// Beside the copies, or empty where none belongs to the lead.
     pub(crate) lead_copies: &'a [bool],
     pub(crate) launches: &'a Launches<'a>,
@@ -73,7 +77,7 @@ impl Events<'_> {
     pub(super) fn activity(&self, number: u32, kinds: &[Vec<ActivityKind>; 2]) -> Activity {
         match self.at(number) {
             (Some(set), at) => {
-                let Kernels { kernels, passes, classes } = &self.kernels[set];
+                let Kernels { kernels, passes, launch_of, classes } = &self.kernels[set];
                 let kernel = kernels.at(at);
                 Activity {
                     start: kernel.start,
@@ -81,7 +85,7 @@ impl Events<'_> {
                     device: kernel.device,
                     pass: passes[at],
                     kind: kinds[set][classes.groups[classes.of_kernels[at] as usize].operation as usize],
-                    launch: kernel.correlation,
+                    launch: launch_of[at],
                     name: kernel.name,
                     is_lead: set > 0,
                 }
@@ -94,7 +98,7 @@ impl Events<'_> {
                     device: copy.device,
                     pass: self.copy_passes[at],
                     kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
-                    launch: copy.correlation,
+                    launch: self.launch_of_copies[at],
                     name: NO_NAME,
                     is_lead: self.lead_copies.get(at).copied().unwrap_or(false),
                 }

@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 
 use super::events::{Events, kinds};
 use crate::context::OUTSIDE;
+use crate::context::launches::NO_LAUNCH;
 use crate::context::passes::KernelPass;
 use crate::copies::CopyKind;
 use crate::device::CutWindows;
-use crate::id::Id;
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Basis, Phase};
 use crate::time::Picoseconds;
@@ -151,8 +151,8 @@ pub(crate) struct Activity {
     pub(crate) device: u32,
     pub(crate) pass: KernelPass,
     pub(crate) kind: ActivityKind,
-    /// Correlation id of the call that launched it.
-    pub(crate) launch: Id,
+    /// Number of the call that launched it, or [`NO_LAUNCH`].
+    pub(crate) launch: u32,
     /// Name of a kernel; copies have none here.
     pub(crate) name: NameId,
     /// Whether it belongs to the lead: in no count.
@@ -178,7 +178,7 @@ impl Timeline {
         let (mut all, mut pieces) = (Vec::new(), events.pieces.then(Vec::new));
         for (device, order) in events.by_device(devices.len()).into_iter().enumerate() {
             let activities = order.iter().map(|number| events.activity(*number, &kinds));
-            let launch_end = |launch| events.launches.end(launch);
+            let launch_end = |launch| (launch != NO_LAUNCH).then(|| events.launches.end(launch));
             all.extend(split(activities, families.len(), &ends(device), launch_end, pieces.as_mut()));
         }
         let pieces = pieces.unwrap_or_default();
@@ -192,7 +192,7 @@ pub(crate) fn split(
     activities: impl Iterator<Item = Activity> + Clone,
     families: usize,
     ends: &[Picoseconds],
-    launch_end: impl Fn(Id) -> Option<Picoseconds>,
+    launch_end: impl Fn(u32) -> Option<Picoseconds>,
     mut pieces: Option<&mut Vec<Piece>>,
 ) -> Vec<Window> {
     let mut windows = windows(activities.clone(), families, ends);
@@ -358,7 +358,7 @@ impl Sweep {
         start: Picoseconds,
         end: Picoseconds,
         next: &[Activity],
-        launch_end: impl Fn(Id) -> Option<Picoseconds>,
+        launch_end: impl Fn(u32) -> Option<Picoseconds>,
         window: &mut Window,
     ) -> TimeParts {
         let compute = self.compute_until.clamp(start, end);

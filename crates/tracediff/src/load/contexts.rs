@@ -1,6 +1,7 @@
 //! The contexts of a trace's kernels, found one after the other, each from what is known already.
 
 use super::{LoadOptions, Loading, step_pattern};
+use crate::at_once::AtOnce;
 use crate::columns::Columns;
 use crate::context::attention;
 use crate::context::calls::{self, Calls};
@@ -22,15 +23,13 @@ use crate::legacy::columns::LegacyColumns;
 use crate::legacy::times::LegacyTimes;
 use crate::names::Names;
 use crate::one_trace::facts::{self, Facts};
+use crate::one_trace::shapes;
 use crate::rules::Rules;
 use crate::steps::Basis;
 use crate::structure::{self, LayerCount, Sources, Structure};
 use crate::time_order::TimeOrder;
 use perfdb_doctor::Code;
 use perfdb_trace::profile::Kind;
-
-/// Kernels below which a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 10_000;
 
 /// What the kernels of a trace belong to.
 pub(super) struct Contexts {
@@ -123,11 +122,12 @@ impl Contexts {
             loading;
         let (options, columns): (&LoadOptions, &Columns) = (options, columns);
         let pattern = options.steps.as_deref().map(|pattern| step_pattern(pattern, columns, path)).transpose()?;
-        let launches = Launches::new(columns);
+        let at_once = AtOnce::of(options.threads, kernels.len());
+        let launches = Launches::new(columns, at_once);
         let finder = PassFinder::new(columns, kernels, &launches, pattern.as_ref());
         let devices: Vec<String> = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
         let cut = members.cut_windows(&devices);
-        let mut owned = finder.find(kernels, &columns.copies);
+        let mut owned = finder.find(kernels, &columns.copies, at_once);
         owned.leave_out(kernels, &columns.copies, &cut);
         let lead = Lead::take(kernels, &mut owned, corrections);
         if !lead.kernels.is_empty() {
@@ -136,10 +136,10 @@ impl Contexts {
         let passes = finder.passes(std::mem::take(&mut owned.kernels));
         let impossible = report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
         let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
-        let launch_of = launches.of_kernels(kernels);
+        let launch_of = std::mem::take(&mut owned.launch_of);
         let (copies, sizes) = (&columns.copies, &columns.kernel_sizes);
         let replays = Replays { kernels, copies, launches: &launches, launch_of: &launch_of, sizes };
-        let mut host = HostSide::find(&replays, columns, names, capture, decision, options);
+        let mut host = HostSide::find(&replays, columns, names, capture, decision, options.stacks, at_once);
         attention::resolve(&mut host.calls, kernels, &passes, &finder.lengths(), names, options.unwindowed);
         let classifier =
             Classifier { registry: &options.registry, rules: options.rules, platform: *platform, given: columns };
@@ -172,18 +172,17 @@ impl Contexts {
             None => sources(&bounds.passes.of_kernels, &bounds.incomplete, is_whole),
         };
         let sources = sources(&bounds.passes.of_kernels, &bounds.incomplete, is_whole);
-        let timing = Timing { options, classifier, sources: &sources, lead: &lead, owned: &owned, finder: &finder };
-        let shapes = host.captured_shapes.take();
-        // Only a comparison looks at the blocks again.
-        let layering = || layers_of(&layered, !options.alone);
-        let timing = || timing.find(&bounds, devices, &cut, &replays, shapes, kinds);
-        // Neither needs the other.
-        let ((structure, layers, (layer_count, layer_runs)), (timeline, facts)) =
-            if options.threads > 1 && kernels.len() >= WORTH_A_THREAD {
-                perfdb_files::parallel::join(layering, timing)
-            } else {
-                (layering(), timing())
-            };
+        let timing =
+            Timing { options, classifier, sources: &sources, lead: &lead, owned: &owned, finder: &finder, at_once };
+        let layering = || {
+            let shaped = options.alone.then(|| shapes::find(columns, &launches, &launch_of));
+            // Only a comparison looks at the blocks again.
+            (layers_of(&layered, !options.alone), shaped)
+        };
+        let timing = || timing.find(&bounds, devices, &cut, &replays, kinds);
+        let ((layered, shaped), (timeline, facts)) = at_once.both(layering, timing);
+        let (structure, layers, (layer_count, layer_runs)) = layered;
+        let facts = facts.zip(shaped).map(|(facts, shaped)| facts.with(shaped, host.captured_shapes.take()));
         let old_steps = "an old profiler wrote its steps as operators: --steps '^ProfilerStep#' takes them";
         let old_steps = has_old_steps.then(|| old_steps.to_owned());
         let notes = old_steps.into_iter().chain(host.joined.and_then(|joined| joined.note())).collect();
@@ -211,13 +210,19 @@ impl HostSide {
         names: &mut Names,
         capture: Option<Columns>,
         decision: Decision,
-        options: &LoadOptions,
+        with_stacks: bool,
+        at_once: AtOnce,
     ) -> HostSide {
         let Replays { kernels, launches, launch_of, .. } = *replays;
-        let mut calls = calls::find(kernels, columns, launches, launch_of, names);
-        let mut operators = operators::find(kernels, columns, launches, launch_of, decision, options.stacks, names);
+        let (mut calls, mut operators) = at_once.both(
+            || calls::find(kernels, columns, launches, launch_of, names),
+            || operators::find(kernels, columns, launches, launch_of, decision),
+        );
+        if with_stacks {
+            operators.find_stacks(columns, launches, launch_of, names);
+        }
         let (joined, captured_shapes) = capture
-            .map(|mut capture| captures::join(replays, &mut capture, options.stacks, names, &mut operators, &mut calls))
+            .map(|mut capture| captures::join(replays, &mut capture, with_stacks, names, &mut operators, &mut calls))
             .unzip();
         HostSide { operators, calls, joined, captured_shapes, replayed: replays.kernels_of_graphs(names) }
     }
@@ -278,6 +283,7 @@ struct Timing<'a> {
     lead: &'a Lead,
     owned: &'a Found,
     finder: &'a PassFinder<'a>,
+    at_once: AtOnce,
 }
 
 impl Timing<'_> {
@@ -287,20 +293,25 @@ impl Timing<'_> {
         devices: Vec<String>,
         cut: &[CutWindows],
         replays: &Replays<'_>,
-        shapes: Option<CapturedShapes>,
         kinds: Vec<(u32, &'static str)>,
     ) -> (Timeline, Option<Facts>) {
-        let Timing { options, classifier, sources, lead, owned, finder } = *self;
+        let Timing { options, classifier, sources, lead, owned, finder, at_once } = *self;
         let Sources { kernels, order, passes, classes, names, .. } = *sources;
         let lead_classes = classes::find(&lead.kernels, &[], names, classifier);
         let events = Events {
             kernels: [
-                Kernels { kernels, passes, classes },
-                Kernels { kernels: &lead.kernels, passes: &lead.passes, classes: &lead_classes },
+                Kernels { kernels, passes, launch_of: replays.launch_of, classes },
+                Kernels {
+                    kernels: &lead.kernels,
+                    passes: &lead.passes,
+                    launch_of: &lead.launch_of,
+                    classes: &lead_classes,
+                },
             ],
             order,
             copies: replays.copies,
             copy_passes: &owned.copies,
+            launch_of_copies: &owned.launch_of_copies,
             lead_copies: &owned.is_lead_copy,
             launches: replays.launches,
             incomplete: bounds.incomplete.clone(),
@@ -308,7 +319,7 @@ impl Timing<'_> {
         };
         let timeline = Timeline::new(&events, devices, bounds.basis, cut);
         let facts = options.alone.then(|| {
-            let mut facts = Facts::new(&facts::Sources {
+            let sources = facts::Sources {
                 columns: classifier.given,
                 kernels,
                 order,
@@ -317,15 +328,14 @@ impl Timing<'_> {
                 lead,
                 lead_classes: &lead_classes,
                 copy_passes: &owned.copies,
+                launch_of_copies: &owned.launch_of_copies,
                 lead_copies: &owned.is_lead_copy,
                 launches: replays.launches,
                 launch_of: replays.launch_of,
                 finder,
                 timeline: &timeline,
-            });
-            if let Some(shapes) = shapes {
-                shapes.add_to(&mut facts.shaped);
-            }
+            };
+            let mut facts = Facts::new(&sources, at_once);
             facts.kinds = kinds;
             facts
         });

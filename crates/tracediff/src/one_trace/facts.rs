@@ -3,10 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::own::{Span, each_owned};
-use super::shapes::{self, Shaped};
+use super::shapes::Shaped;
+use crate::at_once::AtOnce;
 use crate::classify::COLLECTIVES;
 use crate::columns::{Columns, Kernel};
 use crate::context::OUTSIDE;
+use crate::context::captures::CapturedShapes;
 use crate::context::classes::Classes;
 use crate::context::launches::{Launches, NO_LAUNCH};
 use crate::context::passes::{Boundaries, KernelPass, PassFinder};
@@ -77,6 +79,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) lead: &'a Lead,
     pub(crate) lead_classes: &'a Classes,
     pub(crate) copy_passes: &'a [KernelPass],
+    pub(crate) launch_of_copies: &'a [u32],
     pub(crate) lead_copies: &'a [bool],
     pub(crate) launches: &'a Launches<'a>,
     pub(crate) launch_of: &'a [u32],
@@ -85,20 +88,32 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Facts {
-    pub(crate) fn new(sources: &Sources<'_>) -> Facts {
-        let (classes, own) = own_times(sources);
+    pub(crate) fn new(sources: &Sources<'_>, at_once: AtOnce) -> Facts {
+        let ((classes, own), facts) = at_once.both(|| own_times(sources), || Facts::without_own_times(sources));
+        Facts { classes, own, ..facts }
+    }
+
+    /// With the operators that launched the kernels, and those of the trace of a capture.
+    pub(crate) fn with(self, mut shaped: Shaped, captured: Option<CapturedShapes>) -> Facts {
+        if let Some(captured) = captured {
+            captured.add_to(&mut shaped);
+        }
+        Facts { shaped, ..self }
+    }
+
+    fn without_own_times(sources: &Sources<'_>) -> Facts {
         let mut at = WindowAt::new(sources.timeline);
         Facts {
             kind: sources.columns.written_by.map_or("gpu-trace", perfdb_trace::profile::Kind::name),
             steps: steps(sources),
             first_launch: first_launches(sources),
-            classes,
-            own,
+            classes: Vec::new(),
+            own: Vec::new(),
             window_of: sources.kernels.iter().map(|kernel| at.number(kernel.device, kernel.start)).collect(),
             copies: copies(sources, &mut at),
             unlaunched: unlaunched(sources),
             graphs: graphs(sources),
-            shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
+            shaped: Shaped::default(),
             has_operators: !sources.columns.operators.is_empty(),
             kinds: Vec::new(),
         }
@@ -147,9 +162,9 @@ fn first_launches(sources: &Sources<'_>) -> FxHashMap<(u32, u32), Picoseconds> {
             add(kernel.device, pass, sources.launches.get(*launch).start);
         }
     }
-    for (copy, pass) in sources.columns.copies.iter().zip(sources.copy_passes) {
-        if let Some(launch) = sources.launches.with(copy.correlation) {
-            add(copy.device, pass, launch.start);
+    for ((copy, pass), launch) in sources.columns.copies.iter().zip(sources.copy_passes).zip(sources.launch_of_copies) {
+        if *launch != NO_LAUNCH {
+            add(copy.device, pass, sources.launches.get(*launch).start);
         }
     }
     first
@@ -164,13 +179,12 @@ fn copies(sources: &Sources<'_>, at: &mut WindowAt<'_>) -> Vec<CountedCopy> {
 fn unlaunched(sources: &Sources<'_>) -> Unlaunched {
     let mut found = Unlaunched::default();
     let counted = sources.kernels.iter().zip(sources.launch_of).filter(|(_, launch)| **launch == NO_LAUNCH);
-    let lead = sources.lead.kernels.iter().filter(|kernel| sources.launches.number(kernel.correlation).is_none());
-    for kernel in counted.map(|(kernel, _)| kernel).chain(lead) {
+    let lead = sources.lead.kernels.iter().zip(&sources.lead.launch_of).filter(|(_, launch)| **launch == NO_LAUNCH);
+    for (kernel, _) in counted.chain(lead) {
         found.kernels += 1;
         found.time += kernel.duration;
     }
-    let copies = sources.columns.copies.iter();
-    found.copies = copies.filter(|copy| sources.launches.number(copy.correlation).is_none()).count() as u64;
+    found.copies = sources.launch_of_copies.iter().filter(|launch| **launch == NO_LAUNCH).count() as u64;
     found
 }
 

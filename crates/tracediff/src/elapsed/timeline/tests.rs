@@ -20,13 +20,13 @@ fn activities() -> impl Strategy<Value = Vec<Activity>> {
     })
 }
 
-/// The id of a launch says when it ended.
-fn launch() -> impl Strategy<Value = Id> {
-    prop::option::of(0_u32..50).prop_map(|launch| launch.map_or(Id::MISSING, Id::of))
+/// The number of a launch says when it ended.
+fn launch() -> impl Strategy<Value = u32> {
+    prop::option::of(0_u32..50).prop_map(|launch| launch.unwrap_or(NO_LAUNCH))
 }
 
-fn launch_end(launch: Id) -> Option<Picoseconds> {
-    launch.number().map(|number| Picoseconds::from(number) - 5)
+fn launch_end(launch: u32) -> Option<Picoseconds> {
+    (launch != NO_LAUNCH).then(|| Picoseconds::from(launch) - 5)
 }
 
 /// What the GPU does at each picosecond, one after the other.
