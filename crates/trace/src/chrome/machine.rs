@@ -120,7 +120,8 @@ impl<'o> Machine<'o> {
     }
 
     /// Goes one step on in `bytes`.
-    #[inline]
+    // Compiled here once, not with everything in it for each caller of the readers above.
+    #[inline(never)]
     pub(super) fn step(&mut self, bytes: &[u8], record: &mut Record) -> Result<Step, Fault> {
         let mut scanner = Scanner::starting_at(bytes, self.at, self.options.text_rule);
         loop {
