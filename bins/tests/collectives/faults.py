@@ -28,6 +28,8 @@ if os.environ.get("FAULT") and os.environ.get("RANK") == os.environ.get("FAULT_R
         elif fault == "rubbish":
             with open(rank_file(), "a") as file:
                 file.write("\x00\x01 no json \u00e9\n")
+            # Until the tool has read it: the point must not be over by then.
+            time.sleep(10)
         elif fault == "chatter":
             sys.stdout.write("{\"config\": 0}\n" * 200000)
             sys.stderr.write("EADDR address x\n" * 200000)

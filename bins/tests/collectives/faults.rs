@@ -73,17 +73,14 @@ pub(crate) fn a_rank_that_hangs() -> TestResult {
 
 pub(crate) fn a_rank_that_writes_rubbish() -> TestResult {
     let case = Case::new()?;
-    let output = faulty(&case, "rubbish", WHILE_MEASURING, "direct")?.args(["--iters", "20000"]).output()?;
-    expect_status(&output, 3)?;
-    assert_eq!(case.rows(Path::new("out/hcom_allReduce_.csv"))?.len(), 2);
+    let output = faulty(&case, "rubbish", WHILE_MEASURING, "direct")?.output()?;
+    expect_the_rest(&case, &output)?;
     expect_parts(
         &output.stderr,
         &[
-            "error: rank 1 wrote a line that is not the worker's while measuring all_gather, 1024 bytes, 2 devices, tier 1",
+            "error: rank 1 wrote a line that is not the worker's while measuring all_gather, 65536 bytes, 2 devices, tier 1",
         ],
-    )?;
-    assert_eq!(case.workers()?, Vec::<String>::new());
-    Ok(())
+    )
 }
 
 pub(crate) fn a_rank_that_chatters_does_no_harm() -> TestResult {
