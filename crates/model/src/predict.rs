@@ -49,6 +49,7 @@ mod repeats;
 mod rows;
 mod scale;
 mod search;
+mod side;
 mod table;
 mod work_range;
 

@@ -3,12 +3,14 @@
 mod few;
 mod process;
 mod residuals;
+mod values;
 
 use crate::predict::calibration::{Calibration, OfClass, Steps, Way};
 use crate::predict::class::Class;
 use crate::predict::extrapolate::Method;
 use crate::predict::model::Model;
 use crate::predict::process::Inverses;
+use crate::predict::side::Side;
 use crate::roofline::Work;
 use residuals::{Asked, Residual, configurations, of_many};
 
@@ -24,6 +26,8 @@ const WINDOW: usize = 300;
 const STRIDE: usize = 20;
 /// Scores of a class below which those of all classes count.
 const FEWEST_SCORES: usize = 20;
+/// Residuals on one side of the rows below which all of the class count.
+const FEWEST_OF_A_SIDE: usize = 60;
 /// Residuals of a class below which it is kriged, and no other slice counts.
 const FEWEST_TO_CHOOSE: usize = 12;
 /// Residuals, one after another by their variance, that another slice's share is chosen on.
@@ -47,35 +51,36 @@ impl Calibration {
         if all.is_empty() {
             all = of_many(model, Asked { rows: &rows, collocated: None, inverses }, &configurations);
         }
-        let methods = Class::PREDICTED.map(|class| match class {
-            // One configuration alone tells how far another one is from it, not which way to go between two.
-            Class::NewConfiguration if configurations.len() <= 2 => Method::Kriging,
-            _ => best_method(&all, class, methods_of(class)),
-        });
-        let ways = [0, 1, 2].map(|index| Way {
-            process: process::shares(&all, Class::PREDICTED[index], methods[index]),
-            ..Way::alone(methods[index])
-        });
-        Calibration::of_residuals(&all, ways)
+        let way = |class: Class, side: Option<Side>, own: &[&Residual]| {
+            let method = match class {
+                // One configuration alone tells how far another one is from it, not which way to go between two.
+                Class::NewConfiguration if configurations.len() <= 2 => Method::Kriging,
+                _ => best_method(own, methods_of(class, side)),
+            };
+            Way { process: process::shares(own, method), ..Way::alone(method) }
+        };
+        Calibration::of_residuals(&all, way)
     }
 
     /// The same where another slice has a row at the point of the question, as it has at these rows; `values` is what it has there, and
     /// what it has, or would have, at all others. `None` if it tells nothing.
     pub(crate) fn with_collocated(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
         let all = of_many(model, Asked { rows, collocated: Some(values), inverses: &[] }, &configurations(model, rows));
-        let ways = Class::PREDICTED.map(|class| with_share(&all, class, model.calibration.method(class)));
-        ways.iter().any(|way| !way.shares.is_empty()).then(|| Calibration::of_residuals(&all, ways))
+        let way = |class: Class, side: Option<Side>, own: &[&Residual]| {
+            with_share(own, methods_of(class, side), model.calibration.method(class, side))
+        };
+        let calibration = Calibration::of_residuals(&all, way);
+        let mut learnt = calibration.classes.iter().chain(calibration.sides.iter().map(|(_, of)| of));
+        learnt.any(|of| !of.way.shares.is_empty()).then_some(calibration)
     }
 
-    fn of_residuals(all: &[Residual], ways: [Way; 3]) -> Calibration {
-        let score = |one: &Residual| {
-            let missed = one.class.index().map_or(0.0, |index| ways[index].missed(one));
-            ((one.variance, missed / one.sigma), (one.class, one.is_seen))
-        };
-        let mut scores: Vec<((f64, f64), (Class, bool))> = all.iter().map(score).collect();
-        scores.sort_unstable_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    /// From residuals; `way` chooses how to find those of a class, or of a class on a side.
+    fn of_residuals(all: &[Residual], way: impl Fn(Class, Option<Side>, &[&Residual]) -> Way) -> Calibration {
+        let of = |class: Class| all.iter().filter(|one| one.class == class).collect::<Vec<_>>();
+        let ways = Class::PREDICTED.map(|class| way(class, None, &of(class)));
+        let scores = scores(all.iter(), |one| one.class.index().map_or(0.0, |index| ways[index].missed(one)));
         let of = |passes: &dyn Fn(Class, bool) -> bool| -> Vec<(f64, f64)> {
-            scores.iter().filter(|(_, (class, is_seen))| passes(*class, *is_seen)).map(|(score, _)| *score).collect()
+            scores.iter().filter(|(_, one)| passes(one.class, one.is_seen)).map(|(score, _)| *score).collect()
         };
         // Where they are too few, those of other classes count, and at last all.
         let steps_of = |asked: Class, asked_seen: bool| {
@@ -88,21 +93,64 @@ impl Calibration {
         };
         let steps = Class::PREDICTED.map(|class| [steps_of(class, false), steps_of(class, true)]);
         let mut classes = ways.into_iter().zip(steps).map(|(way, [steps, seen])| OfClass { way, steps, seen });
-        Calibration { classes: std::array::from_fn(|_| classes.next().unwrap_or_default()) }
+        let classes = std::array::from_fn(|_| classes.next().unwrap_or_default());
+        Calibration { sides: by_side(all, &classes, way), classes }
     }
 }
 
-/// The methods that are tried for questions of a class.
-fn methods_of(class: Class) -> &'static [Method] {
+/// The scores of residuals in the order of their variance.
+fn scores<'r>(
+    all: impl Iterator<Item = &'r Residual>,
+    missed: impl Fn(&Residual) -> f64,
+) -> Vec<((f64, f64), &'r Residual)> {
+    let mut scores: Vec<_> = all.map(|one| ((one.variance, missed(one) / one.sigma), one)).collect();
+    scores.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    scores
+}
+
+/// What residuals on one side of the rows tell, where they are enough; `classes` says what all of their classes tell.
+fn by_side(
+    all: &[Residual],
+    classes: &[OfClass; 3],
+    way: impl Fn(Class, Option<Side>, &[&Residual]) -> Way,
+) -> Vec<((Class, Side), OfClass)> {
+    let key_of = |one: &Residual| one.side.map(|side| (one.class, side));
+    let mut keys: Vec<(Class, Side)> = Vec::new();
+    for key in all.iter().filter_map(key_of) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let learnt = |(class, side): (Class, Side)| {
+        let own: Vec<&Residual> = all.iter().filter(|one| key_of(one) == Some((class, side))).collect();
+        if own.len() < FEWEST_OF_A_SIDE {
+            return None;
+        }
+        let way = way(class, Some(side), &own);
+        let scores = scores(own.into_iter(), |one| way.missed(one));
+        let of_class = &classes[class.index()?];
+        let steps_of = |is_seen: bool, of_class: &Steps| {
+            let own = scores.iter().filter(|(_, one)| one.is_seen == is_seen);
+            let own: Vec<(f64, f64)> = own.map(|(score, _)| *score).collect();
+            if own.len() < FEWEST_OF_A_SIDE { of_class.clone() } else { steps(&own) }
+        };
+        let (steps, seen) = (steps_of(false, &of_class.steps), steps_of(true, &of_class.seen));
+        Some(((class, side), OfClass { way, steps, seen }))
+    };
+    keys.into_iter().filter_map(learnt).collect()
+}
+
+/// The methods that are tried for queries of a class, or of a class on a side.
+fn methods_of(class: Class, side: Option<Side>) -> &'static [Method] {
     match class {
+        _ if side.and_then(Side::outside).is_some() => &Method::ALL,
         Class::Beyond => &Method::ALL,
         Class::NewConfiguration => &[Method::Kriging, Method::Plane],
         _ => &[Method::Kriging],
     }
 }
 
-fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {
-    let own: Vec<&Residual> = all.iter().filter(|one| one.class == class).collect();
+fn best_method(own: &[&Residual], methods: &[Method]) -> Method {
     if own.len() < FEWEST_TO_CHOOSE {
         return Method::Kriging;
     }
@@ -112,13 +160,13 @@ fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {
 }
 
 /// The best way with another slice, or that without one where it does not win enough.
-fn with_share(all: &[Residual], class: Class, alone: Method) -> Way {
-    let mut own: Vec<&Residual> = all.iter().filter(|one| one.class == class).collect();
+fn with_share(own: &[&Residual], methods: &[Method], alone: Method) -> Way {
+    let mut own = own.to_vec();
     if own.len() < FEWEST_TO_CHOOSE {
         return Way::alone(alone);
     }
     own.sort_by(|a, b| a.variance.total_cmp(&b.variance));
-    let ways = methods_of(class).iter().map(|&method| Way { shares: shares(&own, method), ..Way::alone(method) });
+    let ways = methods.iter().map(|&method| Way { shares: shares(&own, method), ..Way::alone(method) });
     let loss = |way: &Way| own.iter().map(|one| way.missed(one)).sum::<f64>();
     let best = ways.min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap_or_default();
     if best.shares.iter().any(|(_, share)| *share > 0.0)

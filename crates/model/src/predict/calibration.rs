@@ -2,6 +2,7 @@
 
 use crate::predict::class::Class;
 use crate::predict::extrapolate::Method;
+use crate::predict::side::Side;
 
 /// Rows up to which the roofline is fitted again; with more, one of them moves it too little.
 pub(crate) const FEW: usize = 32;
@@ -11,6 +12,8 @@ pub(crate) const FEW_TOGETHER: usize = 200;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Calibration {
     pub(super) classes: [OfClass; 3],
+    /// The same of those queries of a class that are on one side of the rows, where enough rows were left out so.
+    pub(super) sides: Vec<((Class, Side), OfClass)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -64,36 +67,39 @@ impl Calibration {
                 + size_of_val(&*class.way.shares)
                 + size_of_val(&*class.way.process)
         };
-        self.classes.iter().map(of_class).sum()
+        let sides = self.sides.iter().map(|(_, of)| of);
+        size_of_val(&*self.sides) + self.classes.iter().chain(sides).map(of_class).sum::<usize>()
     }
 
-    fn of_class(&self, class: Class) -> Option<&OfClass> {
-        Some(&self.classes[class.index()?])
+    /// What was learnt of queries of a class on a side of the rows, or of all of the class.
+    fn learnt(&self, class: Class, side: Option<Side>) -> Option<&OfClass> {
+        let of_side = self.sides.iter().find(|((of, on), _)| *of == class && Some(*on) == side).map(|(_, of)| of);
+        of_side.or_else(|| Some(&self.classes[class.index()?]))
     }
 
     /// How values of a class are found.
-    pub(crate) fn method(&self, class: Class) -> Method {
-        self.of_class(class).map_or(Method::Kriging, |of| of.way.method)
+    pub(crate) fn method(&self, class: Class, side: Option<Side>) -> Method {
+        self.learnt(class, side).map_or(Method::Kriging, |of| of.way.method)
     }
 
     /// Whether another slice tells something of values of a class.
-    pub(crate) fn has_share(&self, class: Class) -> bool {
-        self.of_class(class).is_some_and(|of| !of.way.shares.is_empty())
+    pub(crate) fn has_share(&self, class: Class, side: Option<Side>) -> bool {
+        self.learnt(class, side).is_some_and(|of| !of.way.shares.is_empty())
     }
 
     /// How much counts of what another slice has more than its neighbours.
-    pub(crate) fn share(&self, class: Class, variance: f64) -> f64 {
-        self.of_class(class).map_or(0.0, |of| of.way.share(variance))
+    pub(crate) fn share(&self, class: Class, side: Option<Side>, variance: f64) -> f64 {
+        self.learnt(class, side).map_or(0.0, |of| of.way.share(variance))
     }
 
     /// How much counts of what a process over all rows says.
-    pub(crate) fn process_share(&self, class: Class, variance: f64) -> f64 {
-        self.of_class(class).map_or(0.0, |of| of.way.process_share(variance))
+    pub(crate) fn process_share(&self, class: Class, side: Option<Side>, variance: f64) -> f64 {
+        self.learnt(class, side).map_or(0.0, |of| of.way.process_share(variance))
     }
 
     /// Half the width of an interval in sigmas; `is_seen` where another slice has a row at the point.
-    pub(crate) fn multiple(&self, class: Class, is_seen: bool, variance: f64) -> f64 {
+    pub(crate) fn multiple(&self, class: Class, side: Option<Side>, is_seen: bool, variance: f64) -> f64 {
         let steps = |of: &OfClass| step(if is_seen { &of.seen } else { &of.steps }, variance);
-        self.of_class(class).and_then(steps).unwrap_or(0.0)
+        self.learnt(class, side).and_then(steps).unwrap_or(0.0)
     }
 }

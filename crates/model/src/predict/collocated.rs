@@ -7,6 +7,7 @@
 use crate::predict::calibration::Calibration;
 use crate::predict::class::Class;
 use crate::predict::kriging::MOST_NEIGHBOURS;
+use crate::predict::side::Side;
 
 /// What another slice says about the points of a model.
 #[derive(Debug, Clone)]
@@ -45,9 +46,9 @@ impl Seen<'_> {
         &self.collocated.calibration
     }
 
-    /// Whether it tells something of questions of a class.
-    pub(crate) fn tells(&self, class: Class) -> bool {
-        self.collocated.calibration.has_share(class)
+    /// Whether it tells something of queries of a class on a side of the rows.
+    pub(crate) fn tells(&self, class: Class, side: Option<Side>) -> bool {
+        self.collocated.calibration.has_share(class, side)
     }
 
     /// What the other slice has, or would have, at rows of the model.

@@ -63,7 +63,7 @@ impl Model {
         let values = self.values_of(near.rows());
         let Kriged { value, variance } = self.correlations(spot, near).solve(&values, self.correlation.nugget);
         // Without an axis of size no line is looked for: the mean of the nearest.
-        let mean = hold(crate::predict::extrapolate::Near { size: None, ..self.near(spot, near, &values) });
+        let mean = hold(crate::predict::extrapolate::Near { along: None, ..self.near(spot, None, near, &values) });
         let sigma = self.sigma(variance, near.rows());
         Some(Doubt { sigma, disagreement: (value - mean).abs(), coordinates, slice_row })
     }

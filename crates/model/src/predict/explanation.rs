@@ -123,7 +123,7 @@ impl Model {
         let of_unit = |(index, kriging): (usize, f64)| {
             let mut unit = [0.0; MOST_NEIGHBOURS];
             unit[index] = 1.0;
-            found.method.value(kriging, || self.near(spot, &found.near, &unit))
+            found.method.value(kriging, || self.near(spot, found.side, &found.near, &unit))
         };
         of_kriging.into_iter().enumerate().map(of_unit).collect()
     }

@@ -10,7 +10,7 @@ pub enum Method {
     /// Ordinary kriging.
     #[default]
     Kriging,
-    /// The ratio to the roofline stays as it was at the largest row.
+    /// The ratio to the roofline stays as it is at the nearest row.
     Hold,
     /// The ratio follows a plane through the neighbours.
     Plane,
@@ -68,25 +68,25 @@ pub(crate) struct Near<'n> {
     pub(crate) point: &'n [f64],
     /// How far the point lies from all rows on axes on which they do not vary.
     pub(crate) beside: f64,
-    /// Which of the axes is the size.
-    pub(crate) size: Option<usize>,
+    /// The axis along which the point is outside the rows.
+    pub(crate) along: Option<usize>,
 }
 
-/// The value of the largest neighbour on the line of the point, or of the four nearest by inverse distance.
+/// The value of the nearest neighbour on the line of the point, or of the four nearest by inverse distance.
 pub(crate) fn hold(near: Near<'_>) -> f64 {
-    let line = near.size.filter(|_| near.beside == 0.0).and_then(|size| {
+    let line = near.along.filter(|_| near.beside == 0.0).and_then(|along| {
         let is_on_line = |row: u32| {
             let mut pairs = near.forest.row(row).iter().zip(near.point).enumerate();
-            near.forest.slice_of(row) == near.slice && pairs.all(|(axis, (a, b))| axis == size || (a - b).abs() < 1e-9)
+            near.forest.slice_of(row) == near.slice && pairs.all(|(axis, (a, b))| axis == along || (a - b).abs() < 1e-9)
         };
-        let mut largest: Option<(f64, f64)> = None;
+        let mut nearest: Option<(f64, f64)> = None;
         for (row, value) in near.rows.iter().zip(near.values) {
-            let at = near.forest.row(*row)[size];
-            if is_on_line(*row) && largest.is_none_or(|(before, _)| at > before) {
-                largest = Some((at, *value));
+            let distance = (near.forest.row(*row)[along] - near.point[along]).abs();
+            if is_on_line(*row) && nearest.is_none_or(|(before, _)| distance < before) {
+                nearest = Some((distance, *value));
             }
         }
-        largest
+        nearest
     });
     if let Some((_, value)) = line {
         return value;

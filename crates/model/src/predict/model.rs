@@ -13,6 +13,7 @@ use crate::predict::power::Power;
 use crate::predict::process::Process;
 use crate::predict::repeats::Timed;
 use crate::predict::scale::Scale;
+use crate::predict::side::Side;
 use crate::predict::work_range::WorkRange;
 use crate::roofline::{Roofline, Work};
 use smallvec::SmallVec;
@@ -116,6 +117,7 @@ pub(crate) fn short(configuration: u64) -> u32 {
 pub(crate) struct Found {
     pub(crate) near: Nearest<MOST_NEIGHBOURS>,
     pub(crate) class: Class,
+    pub(crate) side: Option<Side>,
     /// Logarithm over the roofline.
     pub(crate) value: f64,
     /// Half of the interval.
@@ -222,14 +224,16 @@ impl Model {
     pub(crate) fn find<'t>(&self, spot: &Spot, work: Work, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
         let near = self.around(spot.slice, &spot.point, |_| true);
         let class = self.class(spot, near.rows());
+        let side = self.side(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
             let value = self.residuals.iter().sum::<f64>() / self.len().max(1) as f64;
-            return Found { near, class, value, half_width: FEWEST_HALF_WIDTH, method: Method::Hold, collocated: None };
+            let (half_width, method) = (FEWEST_HALF_WIDTH, Method::Hold);
+            return Found { near, class, side, value, half_width, method, collocated: None };
         }
         let values = self.values_of(near.rows());
         let correlations = self.correlations(spot, &near);
         let seen = if self.row_at(spot, &near).is_none() { seen() } else { None };
-        let seen = seen.filter(|seen| seen.tells(class)).map(|seen| (seen, seen.values_of(near.rows())));
+        let seen = seen.filter(|seen| seen.tells(class, side)).map(|seen| (seen, seen.values_of(near.rows())));
         let nugget = self.correlation.nugget;
         let ([kriged, kriged_collocated], variance) = match &seen {
             Some((_, of_collocated)) => correlations.solve_all([&values, of_collocated], nugget),
@@ -240,29 +244,30 @@ impl Model {
         };
         let calibration = seen.as_ref().map_or(&self.calibration, |(seen, _)| seen.calibration());
         let is_seen = self.is_seen(spot, near.rows());
-        let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, is_seen, variance);
+        let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, side, is_seen, variance);
         if self.len() <= FEW && class != Class::Beyond {
             // Some rows do not tell less than three.
             half_width = half_width.min(FEWEST_HALF_WIDTH);
         }
-        let method = calibration.method(class);
-        let found =
-            |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| method.value(kriged, || self.near(spot, &near, values));
+        let method = calibration.method(class, side);
+        let found = |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| {
+            method.value(kriged, || self.near(spot, side, &near, values))
+        };
         let mut value = found(kriged, &values);
-        let share = calibration.share(class, variance);
+        let share = calibration.share(class, side, variance);
         let collocated = seen.filter(|_| share > 0.0);
         let collocated =
             collocated.map(|(seen, of_collocated)| seen.row(share, found(kriged_collocated, &of_collocated)));
         if let Some(collocated) = collocated {
             value += collocated.counts();
         }
-        let share = calibration.process_share(class, variance);
+        let share = calibration.process_share(class, side, variance);
         if share > 0.0
             && let Some(process) = self.process_value(spot, self.means[spot.slice].log(work))
         {
             value += share * (process - value);
         }
-        Found { near, class, value, half_width, method, collocated }
+        Found { near, class, side, value, half_width, method, collocated }
     }
 
     /// A spot as the nearest rows that pass predict it, over the roofline.
@@ -280,6 +285,7 @@ impl Model {
     pub(crate) fn near<'n>(
         &'n self,
         spot: &'n Spot,
+        side: Option<Side>,
         near: &'n Nearest<MOST_NEIGHBOURS>,
         values: &'n [f64; MOST_NEIGHBOURS],
     ) -> Near<'n> {
@@ -291,7 +297,7 @@ impl Model {
             slice: spot.slice,
             point: &spot.point,
             beside: spot.beside_distance,
-            size: self.size_axis().map(|(axis, _)| axis),
+            along: self.along(side),
         }
     }
 

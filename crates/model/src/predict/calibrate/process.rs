@@ -3,7 +3,6 @@
 use super::residuals::Residual;
 use super::{FEWEST_TO_CHOOSE, best_share, is_gain};
 use crate::predict::calibration::Steps;
-use crate::predict::class::Class;
 use crate::predict::extrapolate::Method;
 
 /// Residuals, one after another by their variance, that a share is chosen on.
@@ -16,9 +15,9 @@ const GAIN_ERRORS: f64 = 1.0;
 const CONFIGURATION_ERRORS: f64 = 2.0;
 const FEWEST_CONFIGURATIONS: usize = 12;
 
-/// The shares for questions of a class, by their variance; what the nearest rows say is found in this way.
-pub(super) fn shares(all: &[Residual], class: Class, method: Method) -> Steps {
-    let mut own: Vec<&Residual> = all.iter().filter(|one| one.class == class && one.process.is_some()).collect();
+/// The shares by variance, learnt from these rows; what the nearest rows say is found by this method.
+pub(super) fn shares(own: &[&Residual], method: Method) -> Steps {
+    let mut own: Vec<&Residual> = own.iter().copied().filter(|one| one.process.is_some()).collect();
     if own.len() < FEWEST_TO_CHOOSE {
         return Steps::new();
     }
@@ -60,11 +59,13 @@ fn wins(own: &[&Residual], method: Method, share: f64) -> bool {
 mod tests {
     use super::super::residuals::Misses;
     use super::*;
+    use crate::predict::class::Class;
 
     fn missed(at: usize, kriging: f64, process: f64, configuration: Option<u64>) -> Residual {
         Residual {
             variance: at as f64,
             class: Class::NewConfiguration,
+            side: None,
             is_seen: false,
             sigma: 1.0,
             own: Misses { kriging, ..Misses::default() },
@@ -75,7 +76,7 @@ mod tests {
     }
 
     fn shares_of(all: &[Residual]) -> Steps {
-        shares(all, Class::NewConfiguration, Method::Kriging)
+        shares(&all.iter().collect::<Vec<_>>(), Method::Kriging)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rows of a model that are left out, alone or with others, and predicted from the rest.
 
-use super::{LARGEST_SIZES, MOST_ROWS, few};
+use super::{LARGEST_SIZES, MOST_ROWS, few, values};
 use crate::predict::class::Class;
 use crate::predict::collocated::values_of;
 use crate::predict::extrapolate::{Method, Near, hold, plane};
@@ -9,6 +9,7 @@ use crate::predict::kriging::{CorrelationKernel, Correlations, MOST_NEIGHBOURS, 
 use crate::predict::model::{Model, Spot};
 use crate::predict::process::Inverses;
 use crate::predict::rows::choose;
+use crate::predict::side::Side;
 
 /// With all rows nearer than this many median distances.
 const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
@@ -27,6 +28,8 @@ pub(crate) struct Residual {
     /// That of kriging: what follows from where the rows lie alone.
     pub(crate) variance: f64,
     pub(crate) class: Class,
+    /// On which side of the known rows it is.
+    pub(crate) side: Option<Side>,
     /// Whether a row of another slice at its point was known.
     pub(crate) is_seen: bool,
     pub(crate) sigma: f64,
@@ -88,6 +91,9 @@ pub(super) fn of_many(model: &Model, asked: Asked<'_>, configurations: &[u32]) -
     by_distance(model, asked, &mut all);
     by_configuration(model, asked, configurations, &mut all);
     by_size(model, asked, &mut all);
+    if model.has_sides() {
+        values::by_value(model, asked, &mut all);
+    }
     if all.is_empty() {
         all.extend(asked.rows.iter().filter_map(|row| leave_out(model, asked.collocated, *row, |other| other != *row)));
     }
@@ -95,7 +101,7 @@ pub(super) fn of_many(model: &Model, asked: Asked<'_>, configurations: &[u32]) -
 }
 
 /// Some of the rows, in order.
-fn some(rows: &[u32], most: usize, seed: u64) -> impl Iterator<Item = u32> {
+pub(super) fn some(rows: &[u32], most: usize, seed: u64) -> impl Iterator<Item = u32> {
     choose(rows.len(), most, seed).into_iter().map(|index| rows[index])
 }
 
@@ -260,6 +266,7 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
     let spot = Spot::of_row(model, row);
     let target = Target { slice, point, beside: CorrelationKernel::SAME };
     let correlations = Correlations::of(&model.forest, &rows, target, model.correlation);
+    let side = model.side(&spot, &rows);
     let missed = |values: [f64; MOST_NEIGHBOURS], truth: f64| {
         let kriged = correlations.solve(&values, model.correlation.nugget);
         let near = Near {
@@ -270,7 +277,7 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
             slice,
             point,
             beside: 0.0,
-            size: model.size_axis().map(|(axis, _)| axis),
+            along: model.along(side),
         };
         let misses = Misses { kriging: kriged.value - truth, hold: hold(near) - truth, plane: plane(near) - truth };
         (misses, kriged.variance)
@@ -281,6 +288,7 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
     Residual {
         variance,
         class: model.class(&spot, &rows),
+        side,
         is_seen: model.is_seen(&spot, &rows),
         sigma: model.sigma(variance, &rows),
         own,

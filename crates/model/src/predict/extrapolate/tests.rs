@@ -23,7 +23,7 @@ impl Rows {
         Rows { forest, values: all, rows: order, distances, point: vec![0.0; dims] }
     }
 
-    fn near(&self, beside: f64, size: Option<usize>) -> Near<'_> {
+    fn near(&self, beside: f64, along: Option<usize>) -> Near<'_> {
         Near {
             forest: &self.forest,
             values: &self.values,
@@ -32,7 +32,7 @@ impl Rows {
             slice: 0,
             point: &self.point,
             beside,
-            size,
+            along,
         }
     }
 }
