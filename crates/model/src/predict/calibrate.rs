@@ -67,7 +67,7 @@ impl Calibration {
     pub(crate) fn with_collocated(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
         let all = of_many(model, Asked { rows, collocated: Some(values), inverses: &[] }, &configurations(model, rows));
         let way = |class: Class, side: Option<Side>, own: &[&Residual]| {
-            with_share(own, methods_of(class, side), model.calibration.method(class, side))
+            with_share(own, methods_of(class, side), model.calibration.learnt(class, side).method())
         };
         let calibration = Calibration::of_residuals(&all, way);
         let mut learnt = calibration.classes.iter().chain(calibration.sides.iter().map(|(_, of)| of));

@@ -17,7 +17,7 @@ pub(crate) struct Calibration {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct OfClass {
+pub(crate) struct OfClass {
     pub(super) way: Way,
     /// From which variance on which multiple of sigma holds the truth; the first counts from zero.
     pub(super) steps: Steps,
@@ -36,6 +36,9 @@ pub(super) struct Way {
     pub(super) process: Steps,
 }
 
+/// Of queries that are not predicted.
+static NOTHING: OfClass = OfClass { way: Way::alone(Method::Kriging), steps: Vec::new(), seen: Vec::new() };
+
 /// From where on a number counts; the first counts from zero.
 pub(super) type Steps = Vec<(f64, f64)>;
 
@@ -45,7 +48,7 @@ fn step(steps: &[(f64, f64)], at: f64) -> Option<f64> {
 }
 
 impl Way {
-    pub(super) fn alone(method: Method) -> Way {
+    pub(super) const fn alone(method: Method) -> Way {
         Way { method, shares: Vec::new(), process: Vec::new() }
     }
 
@@ -72,34 +75,36 @@ impl Calibration {
     }
 
     /// What was learnt of queries of a class on a side of the rows, or of all of the class.
-    fn learnt(&self, class: Class, side: Option<Side>) -> Option<&OfClass> {
-        let of_side = self.sides.iter().find(|((of, on), _)| *of == class && Some(*on) == side).map(|(_, of)| of);
-        of_side.or_else(|| Some(&self.classes[class.index()?]))
+    pub(crate) fn learnt(&self, class: Class, side: Option<Side>) -> &OfClass {
+        let is_of = |(key, _): &&((Class, Side), OfClass)| Some(*key) == side.map(|side| (class, side));
+        let of_side = self.sides.iter().find(is_of).map(|(_, of)| of);
+        of_side.or_else(|| self.classes.get(class.index()?)).unwrap_or(&NOTHING)
+    }
+}
+
+impl OfClass {
+    /// How values are found.
+    pub(crate) fn method(&self) -> Method {
+        self.way.method
     }
 
-    /// How values of a class are found.
-    pub(crate) fn method(&self, class: Class, side: Option<Side>) -> Method {
-        self.learnt(class, side).map_or(Method::Kriging, |of| of.way.method)
-    }
-
-    /// Whether another slice tells something of values of a class.
-    pub(crate) fn has_share(&self, class: Class, side: Option<Side>) -> bool {
-        self.learnt(class, side).is_some_and(|of| !of.way.shares.is_empty())
+    /// Whether another slice tells something of them.
+    pub(crate) fn has_share(&self) -> bool {
+        !self.way.shares.is_empty()
     }
 
     /// How much counts of what another slice has more than its neighbours.
-    pub(crate) fn share(&self, class: Class, side: Option<Side>, variance: f64) -> f64 {
-        self.learnt(class, side).map_or(0.0, |of| of.way.share(variance))
+    pub(crate) fn share(&self, variance: f64) -> f64 {
+        self.way.share(variance)
     }
 
     /// How much counts of what a process over all rows says.
-    pub(crate) fn process_share(&self, class: Class, side: Option<Side>, variance: f64) -> f64 {
-        self.learnt(class, side).map_or(0.0, |of| of.way.process_share(variance))
+    pub(crate) fn process_share(&self, variance: f64) -> f64 {
+        self.way.process_share(variance)
     }
 
     /// Half the width of an interval in sigmas; `is_seen` where another slice has a row at the point.
-    pub(crate) fn multiple(&self, class: Class, side: Option<Side>, is_seen: bool, variance: f64) -> f64 {
-        let steps = |of: &OfClass| step(if is_seen { &of.seen } else { &of.steps }, variance);
-        self.learnt(class, side).and_then(steps).unwrap_or(0.0)
+    pub(crate) fn multiple(&self, is_seen: bool, variance: f64) -> f64 {
+        step(if is_seen { &self.seen } else { &self.steps }, variance).unwrap_or(0.0)
     }
 }

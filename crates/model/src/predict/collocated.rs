@@ -48,7 +48,7 @@ impl Seen<'_> {
 
     /// Whether it tells something of queries of a class on a side of the rows.
     pub(crate) fn tells(&self, class: Class, side: Option<Side>) -> bool {
-        self.collocated.calibration.has_share(class, side)
+        self.collocated.calibration.learnt(class, side).has_share()
     }
 
     /// What the other slice has, or would have, at rows of the model.

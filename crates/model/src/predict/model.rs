@@ -243,25 +243,26 @@ impl Model {
             }
         };
         let calibration = seen.as_ref().map_or(&self.calibration, |(seen, _)| seen.calibration());
+        let learnt = calibration.learnt(class, side);
         let is_seen = self.is_seen(spot, near.rows());
-        let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, side, is_seen, variance);
+        let mut half_width = self.sigma(variance, near.rows()) * learnt.multiple(is_seen, variance);
         if self.len() <= FEW && class != Class::Beyond {
             // Some rows do not tell less than three.
             half_width = half_width.min(FEWEST_HALF_WIDTH);
         }
-        let method = calibration.method(class, side);
+        let method = learnt.method();
         let found = |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| {
             method.value(kriged, || self.near(spot, side, &near, values))
         };
         let mut value = found(kriged, &values);
-        let share = calibration.share(class, side, variance);
+        let share = learnt.share(variance);
         let collocated = seen.filter(|_| share > 0.0);
         let collocated =
             collocated.map(|(seen, of_collocated)| seen.row(share, found(kriged_collocated, &of_collocated)));
         if let Some(collocated) = collocated {
             value += collocated.counts();
         }
-        let share = calibration.process_share(class, side, variance);
+        let share = learnt.process_share(variance);
         if share > 0.0
             && let Some(process) = self.process_value(spot, self.means[spot.slice].log(work))
         {

@@ -22,30 +22,33 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// `None` where it is outside the neighbours on several axes, or between them on several.
-    fn among(query: &[f64], neighbours: impl Iterator<Item = impl IntoIterator<Item = f64>>) -> Option<Side> {
-        // Whether a neighbour has less, the same, more.
-        let mut found = [[false; 3]; MOST_AXES];
-        for neighbour in neighbours {
-            for ((found, there), here) in found.iter_mut().zip(neighbour).zip(query) {
-                let difference = there - here;
-                found[usize::from(difference >= -SAME) + usize::from(difference > SAME)] = true;
+    /// That of a query, by how much more each neighbour has on each axis, in octaves; `None` where the query is outside the neighbours on
+    /// several axes, or between them on several.
+    fn of(differences: impl Iterator<Item = [f64; MOST_AXES]>) -> Option<Side> {
+        let (mut least, mut most) = ([f64::INFINITY; MOST_AXES], [f64::NEG_INFINITY; MOST_AXES]);
+        let mut nearest = least;
+        for difference in differences {
+            for (axis, by) in difference.into_iter().enumerate() {
+                least[axis] = if by < least[axis] { by } else { least[axis] };
+                most[axis] = if by > most[axis] { by } else { most[axis] };
+                nearest[axis] = if by.abs() < nearest[axis] { by.abs() } else { nearest[axis] };
             }
         }
-        let on_axis = |(axis, found): (usize, &[bool; 3])| match found {
-            [true, false, true] => Side::Between(axis),
-            [false, false, true] => Side::Below(axis),
-            [true, false, false] => Side::Above(axis),
-            _ => Side::Shared,
-        };
-        let sides = || found[..query.len()].iter().enumerate().map(on_axis).filter(|side| *side != Side::Shared);
-        let mut outside = sides().filter(|side| side.outside().is_some());
-        if let Some(side) = outside.next() {
-            return outside.next().is_none().then_some(side);
+        let (mut side, mut is_one) = (Side::Shared, true);
+        for axis in (0..MOST_AXES).filter(|axis| nearest[*axis] > SAME) {
+            let own = match (least[axis] < 0.0, most[axis] > 0.0) {
+                (true, true) => Side::Between(axis),
+                (false, true) => Side::Below(axis),
+                (true, false) => Side::Above(axis),
+                (false, false) => continue,
+            };
+            match (side.outside().is_some(), own.outside().is_some()) {
+                (true, false) => {}
+                (false, true) => (side, is_one) = (own, true),
+                _ => (side, is_one) = (own, side == Side::Shared),
+            }
         }
-        let mut between = sides();
-        let side = between.next().unwrap_or(Side::Shared);
-        between.next().is_none().then_some(side)
+        is_one.then_some(side)
     }
 
     /// The axis on which it is outside the neighbours.
@@ -68,9 +71,14 @@ impl Model {
         if !self.has_sides() || spot.beside_distance > 0.0 {
             return None;
         }
-        let dims = self.forest.dims;
-        let query = self.scale.uncoupled(&spot.point[..dims]);
-        Side::among(&query[..dims], rows.iter().map(|row| self.scale.uncoupled(self.forest.row(*row))))
+        // Coordinates are linear in octaves, so are differences.
+        Side::of(rows.iter().map(|row| {
+            let mut difference = [0.0; MOST_AXES];
+            for ((by, there), here) in difference.iter_mut().zip(self.forest.row(*row)).zip(&spot.point) {
+                *by = there - here;
+            }
+            self.scale.uncoupled(&difference)
+        }))
     }
 
     /// The axis along which a spot is extrapolated: that on which it is outside the rows, else the size.
@@ -86,13 +94,21 @@ mod tests {
     #[test]
     fn values_that_no_neighbour_has_decide() {
         let neighbours = [[1.0, 1.0, 1.0], [2.0, 3.0, 1.0], [4.0, 3.0, 5.0]];
-        let side = |query: [f64; 3]| Side::among(&query, neighbours.into_iter());
+        let side = |query: [f64; 3]| {
+            Side::of(neighbours.into_iter().map(|there| {
+                let mut difference = [0.0; MOST_AXES];
+                for axis in 0..3 {
+                    difference[axis] = there[axis] - query[axis];
+                }
+                difference
+            }))
+        };
         assert_eq!([side([2.0, 1.0, 5.0]), side([4.0 + 1e-12, 3.0, 1.0])], [Some(Side::Shared); 2]);
         assert_eq!([side([3.0, 1.0, 1.0]), side([2.0, 2.0, 5.0])], [Side::Between(0), Side::Between(1)].map(Some));
         assert_eq!([side([0.0, 1.0, 1.0]), side([4.0, 1.0, 6.0])], [Side::Below(0), Side::Above(2)].map(Some));
         // Outside on one axis counts more than between on others, in any order.
         assert_eq!([side([3.0, 2.0, 0.0]), side([6.0, 2.0, 4.0])], [Side::Below(2), Side::Above(0)].map(Some));
         assert_eq!([side([3.0, 2.0, 1.0]), side([0.0, 1.0, 6.0])], [None; 2]);
-        assert_eq!(Side::among(&[1.0], std::iter::empty::<[f64; 1]>()), Some(Side::Shared));
+        assert_eq!(Side::of(std::iter::empty()), Some(Side::Shared));
     }
 }
