@@ -17,12 +17,4 @@ pub(crate) use profile::report_of_profile;
 
 use graph::Replays;
 use prepared::Prepared;
-use rules::{check_replays, check_rows, check_work};
-
-/// Rows below which a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 10_000;
-
-/// Does two pieces of work about this many rows, at the same time where that is worth it.
-fn both<A, B: Send>(rows: usize, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
-    if rows < WORTH_A_THREAD { (first(), second()) } else { perfdb_files::parallel::join(first, second) }
-}
+use rules::{check_rows, check_work};

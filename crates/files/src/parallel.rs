@@ -22,11 +22,13 @@
 //! assert_eq!(sum, 15);
 //! ```
 
+mod at_once;
 mod join;
 mod ordered;
 mod pool;
 mod spawn;
 
+pub use at_once::AtOnce;
 pub use join::join;
 pub use ordered::{OrderedMap, states};
 pub use pool::on_all_cores;

@@ -45,10 +45,8 @@ impl Lead {
             lead.launch_of.push(found.launch_of[at]);
         }
         kernels.retain(|at| !is_lead(at));
-        let stays = |(at, value): (usize, &_)| (!is_lead(at)).then_some(*value);
-        found.kernels = found.kernels.iter().enumerate().filter_map(stays).collect();
-        let stays = |(at, value): (usize, &_)| (!is_lead(at)).then_some(*value);
-        found.launch_of = found.launch_of.iter().enumerate().filter_map(stays).collect();
+        found.kernels = without(&found.kernels, is_lead);
+        found.launch_of = without(&found.launch_of, is_lead);
         let number = |at: u32| taken.binary_search(&at).err().map(|before| at - before as u32);
         corrections.waiting = corrections.waiting.iter().filter_map(|(at, wait)| Some((number(*at)?, *wait))).collect();
         corrections.incomplete = corrections.incomplete.iter().filter_map(|at| number(*at)).collect();
@@ -64,6 +62,11 @@ impl Lead {
         let busy = busy(self.kernels.iter().chain(beside())) - busy(beside());
         LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time, busy }
     }
+}
+
+/// The values of the kernels that do not belong to the lead.
+fn without<T: Copy>(values: &[T], is_lead: impl Fn(usize) -> bool) -> Vec<T> {
+    values.iter().enumerate().filter(|(at, _)| !is_lead(*at)).map(|(_, value)| *value).collect()
 }
 
 /// Time in which at least one kernel runs, summed over devices.

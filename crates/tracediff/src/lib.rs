@@ -18,7 +18,6 @@
 
 mod align;
 mod architecture;
-mod at_once;
 mod classify;
 mod collectives;
 mod columns;

@@ -3,6 +3,7 @@
 use std::collections::TryReserveError;
 use std::time::Instant;
 
+use perfdb_files::parallel::AtOnce;
 use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::coverage::PAUSE;
 use perfdb_trace::id::Id;
@@ -15,7 +16,7 @@ use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 use super::category::{Category, category};
 use super::columns::{Columns, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
-use super::{Prepared, Replays, both, check_replays, check_rows, check_work};
+use super::{Prepared, Replays, check_rows, check_work};
 use crate::certificate::Certificate;
 use crate::finding::Findings;
 use crate::lint::Lint;
@@ -182,8 +183,7 @@ impl Collector {
         let of_work = || {
             let replays = Replays::new(&prepared);
             let (mut found, mut marks) = (Findings::default(), Marks::default());
-            check_work(&prepared, &mut found, &mut marks);
-            check_replays(&prepared, &replays, &mut found, &mut marks);
+            check_work(&prepared, &replays, &mut found, &mut marks);
             (found, marks, certificate(&prepared, &replays))
         };
         let of_rows = || {
@@ -191,7 +191,8 @@ impl Collector {
             check_rows(&prepared, &mut found, &mut marks);
             marks
         };
-        let ((found_in_work, marks, certificate), marks_of_rows) = both(prepared.rows().len(), of_work, of_rows);
+        let ((found_in_work, marks, certificate), marks_of_rows) =
+            AtOnce::of(prepared.rows().len()).both(of_work, of_rows);
         found.append(found_in_work);
         tracing::debug!(
             "{file}: {} rows of devices, {} calls, {} operators and {} steps prepared in {:.3} s, checked in {:.3} s",

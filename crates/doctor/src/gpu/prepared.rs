@@ -1,7 +1,6 @@
 //! A GPU trace, ready for the rules: who launched what, and in which order things ran.
 
-use std::ops::Range;
-
+use perfdb_files::parallel::AtOnce;
 use perfdb_trace::id::Id;
 use perfdb_trace::id_index::IdIndex;
 use perfdb_trace::names::NameId;
@@ -9,7 +8,6 @@ use perfdb_trace::packed::Span;
 use perfdb_trace::profile::CallName;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
-use super::both;
 use super::columns::{Columns, Row, RowKind};
 use super::device::DeviceMembers;
 
@@ -87,14 +85,15 @@ impl Prepared {
         let is_kernel = |at: &u32| rows.row(*at as usize).kind == RowKind::Kernel;
         let mut kernels: Vec<u32> = Vec::with_capacity(rows.row_count());
         kernels.extend((0..rows.row_count() as u32).filter(is_kernel));
+        let at_once = AtOnce::of(rows.row_count());
         let sorted = || {
             let by_stream = by_stream(rows, &kernels, columns.streams.keys().len());
             let by_start = by_start(rows);
             (by_stream, copies(rows, by_start.as_deref()), by_start)
         };
         let ((by_stream, copies, by_start), calls) =
-            both(rows.row_count(), sorted, || IdIndex::first(columns.calls().map(|call| call.id).zip(0..)));
-        let launches = launches(rows, &calls);
+            at_once.both(sorted, || IdIndex::first(columns.calls().map(|call| call.id).zip(0..)));
+        let launches = launches(rows, &calls, at_once);
         let names: Vec<NameFacts> =
             (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
         let hip = columns.calls().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
@@ -193,8 +192,8 @@ impl Prepared {
 }
 
 /// The first call with the correlation of each row, or [`NONE`]. Neighbours share it often.
-fn launches(columns: &Columns, calls: &IdIndex) -> Vec<u32> {
-    let of_rows = |rows: Range<usize>| -> Vec<u32> {
+fn launches(columns: &Columns, calls: &IdIndex, at_once: AtOnce) -> Vec<u32> {
+    at_once.halves(columns.row_count(), |rows| {
         let mut last = (Id::MISSING, NONE);
         let launch = |at| {
             let correlation = columns.row(at).correlation;
@@ -204,11 +203,7 @@ fn launches(columns: &Columns, calls: &IdIndex) -> Vec<u32> {
             last.1
         };
         rows.map(launch).collect()
-    };
-    let count = columns.row_count();
-    let (mut launches, behind) = both(count, || of_rows(0..count / 2), || of_rows(count / 2..count));
-    launches.extend(behind);
-    launches
+    })
 }
 
 /// Kernels by (stream, start, file order): dealt out to their streams, on which they mostly stand by start already.

@@ -41,17 +41,13 @@ pub(crate) fn check_rows(trace: &Prepared, found: &mut Findings, marks: &mut Mar
     overlaps::check(trace, found, marks);
 }
 
-/// Runs the rules about launches, operators, collectives and steps.
-pub(crate) fn check_work(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
+/// Runs the rules about launches, operators, collectives, steps and replays of graphs.
+pub(crate) fn check_work(trace: &Prepared, replays: &Replays, found: &mut Findings, marks: &mut Marks) {
     lost_kernels::check(trace, found, marks);
     lost_launches::check(trace, found);
     operators::check(trace, found);
     collectives::check(trace, found, marks);
     steps::check(trace, found);
-}
-
-/// Runs the rules about replays of graphs.
-pub(crate) fn check_replays(trace: &Prepared, replays: &Replays, found: &mut Findings, marks: &mut Marks) {
     replays::check(trace, replays, found, marks);
     names_shifted::check(trace, replays, found, marks);
 }

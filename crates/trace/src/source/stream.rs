@@ -18,6 +18,15 @@ pub(super) enum Rest {
     Other(Box<dyn Read + Send>),
 }
 
+impl Read for Rest {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Rest::Inflated(inflated) => inflated.read(out),
+            Rest::Other(reader) => reader.read(out),
+        }
+    }
+}
+
 impl From<Rest> for Stream {
     fn from(rest: Rest) -> Stream {
         Stream { first: Buffer::default(), fault: None, rest }
@@ -28,12 +37,8 @@ impl Stream {
     /// Up to `count` first bytes. A fault in them is reported by whoever reads them, like one further on.
     pub(super) fn first(&mut self, count: usize) -> &[u8] {
         let missing = count.saturating_sub(self.first.bytes().len());
-        let reader: &mut dyn Read = match &mut self.rest {
-            Rest::Inflated(inflated) => inflated,
-            Rest::Other(reader) => reader,
-        };
         if self.fault.is_none() {
-            (_, self.fault) = self.first.read_from(reader, missing);
+            (_, self.fault) = self.first.read_from(&mut self.rest, missing);
         }
         self.first.bytes()
     }
@@ -81,10 +86,6 @@ impl Read for Stream {
             self.first.drop_front(count);
             return Ok(count);
         }
-        match (self.fault.take(), &mut self.rest) {
-            (Some(fault), _) => Err(fault),
-            (None, Rest::Inflated(inflated)) => inflated.read(out),
-            (None, Rest::Other(reader)) => reader.read(out),
-        }
+        self.fault.take().map_or_else(|| self.rest.read(out), Err)
     }
 }

@@ -7,12 +7,12 @@ mod choice;
 mod similarity;
 
 use indexmap::IndexMap;
+use perfdb_files::parallel::AtOnce;
 use rustc_hash::FxHashMap;
 
 use super::calls::{self, Calls, Given, NO_CALL};
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use super::operators::{self, Decision, KernelOperator, Operators};
-use crate::at_once::AtOnce;
 use crate::columns::{Columns, Kernel, LaunchSize};
 use crate::copies::GpuCopy;
 use crate::frames::{NO_STACK, StackId};

@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::at_once::AtOnce;
 use crate::columns::{Columns, Launch};
 use crate::id::Id;
 use crate::names::{NameId, Names};
 use crate::rows::LaunchRows;
 use crate::time::Picoseconds;
+use perfdb_files::parallel::AtOnce;
 use perfdb_trace::id_index::IdIndex;
 
 pub(crate) const NO_LAUNCH: u32 = u32::MAX;

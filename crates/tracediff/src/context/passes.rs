@@ -7,13 +7,13 @@
 
 use std::ops::Range;
 
+use perfdb_files::parallel::AtOnce;
 use perfdb_model::workload::BatchLengths;
 use regex::Regex;
 use serde::Serialize;
 
 use super::OUTSIDE;
 use super::launches::{Launches, NO_LAUNCH};
-use crate::at_once::AtOnce;
 use crate::columns::{Columns, Kernel, Launch};
 use crate::copies::GpuCopy;
 use crate::corrections::Corrections;
@@ -249,11 +249,9 @@ impl<'a> PassFinder<'a> {
     /// Pass and phase of every kernel and copy, and the lead.
     pub(crate) fn find(&self, kernels: &KernelRows, copies: &[GpuCopy], at_once: AtOnce) -> Found {
         let events = Events { kernels, copies };
-        let (half, count) = (events.count() / 2, events.count());
-        let ((mut owners, mut launches), behind) =
-            at_once.both(|| self.owners(events, 0..half), || self.owners(events, half..count));
-        owners.extend(behind.0);
-        launches.extend(behind.1);
+        let count = events.count();
+        let owners = at_once.halves(count, |numbers| self.owners(events, numbers));
+        let (owners, mut launches): (Vec<Option<u32>>, Vec<u32>) = owners.into_iter().unzip();
         let (mut passes, mut is_lead) = if self.steps.windows.is_empty() {
             (vec![KernelPass { pass: 0, phase: None }; count], Vec::new())
         } else {
@@ -265,13 +263,13 @@ impl<'a> PassFinder<'a> {
         Found { kernels: passes, copies, launch_of: launches, launch_of_copies, is_lead, is_lead_copy }
     }
 
-    /// The steps that own some events, and the number of the launch of each.
-    fn owners(&self, events: Events<'_>, numbers: Range<usize>) -> (Vec<Option<u32>>, Vec<u32>) {
-        let (mut owners, mut launches) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+    /// The step that owns each of some events, and the number of its launch.
+    fn owners(&self, events: Events<'_>, numbers: Range<usize>) -> Vec<(Option<u32>, u32)> {
         let by_launch = self.boundaries == Boundaries::Launch;
         // Neighbours in the file mostly share their launch, and what is launched once has one owner.
         let mut last = None;
-        for event in numbers.map(|number| events.at(number)) {
+        let owner_and_launch = |number| {
+            let event = events.at(number);
             let same = last.filter(|(correlation, _, _)| *correlation == event.correlation);
             let launch = same.map_or_else(|| self.launches.number(event.correlation), |(_, launch, _)| launch);
             let owner = match same {
@@ -279,10 +277,9 @@ impl<'a> PassFinder<'a> {
                 _ => self.owner_of(&event, launch.map(|number| self.launches.get(number))),
             };
             last = Some((event.correlation, launch, owner));
-            owners.push(owner);
-            launches.push(launch.unwrap_or(NO_LAUNCH));
-        }
-        (owners, launches)
+            (owner, launch.unwrap_or(NO_LAUNCH))
+        };
+        numbers.map(owner_and_launch).collect()
     }
 
     /// The pass of each event, and whether it belongs to the lead; the second is empty where none does.
@@ -310,11 +307,8 @@ impl<'a> PassFinder<'a> {
             };
             window.map_or(KernelPass::OUTSIDE, |pass| KernelPass { pass, phase: self.phase(pass) })
         };
-        let passes = |numbers: Range<usize>| numbers.map(pass).collect::<Vec<KernelPass>>();
-        let (half, count) = (events.count() / 2, events.count());
-        let (mut all, behind) = at_once.both(|| passes(0..half), || passes(half..count));
-        all.extend(behind);
-        (all, if is_lead.contains(&true) { is_lead } else { Vec::new() })
+        let passes = at_once.halves(events.count(), |numbers| numbers.map(pass).collect());
+        (passes, if is_lead.contains(&true) { is_lead } else { Vec::new() })
     }
 
     fn phase(&self, pass: u32) -> Option<Phase> {

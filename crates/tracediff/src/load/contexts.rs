@@ -1,7 +1,6 @@
 //! The contexts of a trace's kernels, found one after the other, each from what is known already.
 
 use super::{LoadOptions, Loading, step_pattern};
-use crate::at_once::AtOnce;
 use crate::columns::Columns;
 use crate::context::attention;
 use crate::context::calls::{self, Calls};
@@ -29,6 +28,7 @@ use crate::steps::Basis;
 use crate::structure::{self, LayerCount, Sources, Structure};
 use crate::time_order::TimeOrder;
 use perfdb_doctor::Code;
+use perfdb_files::parallel::AtOnce;
 use perfdb_trace::profile::Kind;
 
 /// What the kernels of a trace belong to.
@@ -122,7 +122,7 @@ impl Contexts {
             loading;
         let (options, columns): (&LoadOptions, &Columns) = (options, columns);
         let pattern = options.steps.as_deref().map(|pattern| step_pattern(pattern, columns, path)).transpose()?;
-        let at_once = AtOnce::of(options.threads, kernels.len());
+        let at_once = if options.threads > 1 { AtOnce::of(kernels.len()) } else { AtOnce::NEVER };
         let launches = Launches::new(columns, at_once);
         let finder = PassFinder::new(columns, kernels, &launches, pattern.as_ref());
         let devices: Vec<String> = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();

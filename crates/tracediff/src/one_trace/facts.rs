@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use super::own::{Span, each_owned};
 use super::shapes::Shaped;
-use crate::at_once::AtOnce;
 use crate::classify::COLLECTIVES;
 use crate::columns::{Columns, Kernel};
 use crate::context::OUTSIDE;
@@ -17,6 +16,7 @@ use crate::lead::Lead;
 use crate::rows::KernelRows;
 use crate::time::Picoseconds;
 use crate::time_order::{TimeOrder, by_device};
+use perfdb_files::parallel::AtOnce;
 use perfdb_trace::profile::Mark;
 
 /// A step as it is annotated.
