@@ -143,8 +143,9 @@ fn by_side(
 /// The methods that are tried for queries of a class, or of a class on a side.
 fn methods_of(class: Class, side: Option<Side>) -> &'static [Method] {
     match class {
-        _ if side.and_then(Side::outside).is_some() => &Method::ALL,
-        Class::Beyond => &Method::ALL,
+        _ if side.and_then(Side::outside).is_some() => &Method::BEYOND,
+        _ if side.and_then(Side::between).is_some() => &Method::BETWEEN,
+        Class::Beyond => &Method::BEYOND,
         Class::NewConfiguration => &[Method::Kriging, Method::Plane],
         _ => &[Method::Kriging],
     }

@@ -1,4 +1,4 @@
-//! Other ways to go on where rows lie on one side only: hold the last ratio, or follow a local plane.
+//! Other ways than kriging: hold the last ratio or follow a local plane where rows lie on one side only, or the line between two of them.
 
 use crate::predict::forest::Forest;
 use crate::predict::kriging::MOST_NEIGHBOURS;
@@ -20,11 +20,15 @@ pub enum Method {
     KrigingAndPlane,
     /// Half way between holding and the plane.
     HoldAndPlane,
+    /// The ratio is on the line through the nearest row on either side that differs on one axis alone.
+    Line,
+    /// Half way between kriging and the line.
+    KrigingAndLine,
 }
 
 impl Method {
-    /// All of them; of equally good ones the first is taken.
-    pub(crate) const ALL: [Method; 6] = [
+    /// Those beyond the rows; of equally good ones the first is taken.
+    pub(crate) const BEYOND: [Method; 6] = [
         Method::Kriging,
         Method::Hold,
         Method::Plane,
@@ -32,14 +36,22 @@ impl Method {
         Method::KrigingAndPlane,
         Method::HoldAndPlane,
     ];
+    /// Those between two values of an axis.
+    pub(crate) const BETWEEN: [Method; 3] = [Method::Kriging, Method::KrigingAndLine, Method::Line];
 
     /// The value, from that of kriging and the neighbours.
     pub(crate) fn value<'n>(self, kriging: f64, near: impl Fn() -> Near<'n>) -> f64 {
-        self.of(kriging, || hold(near()), || plane(near()))
+        self.of(kriging, || hold(near()), || plane(near()), || line(near()).unwrap_or(kriging))
     }
 
     /// The value, from those that are found in one way.
-    pub(crate) fn of(self, kriging: f64, hold: impl Fn() -> f64, plane: impl Fn() -> f64) -> f64 {
+    pub(crate) fn of(
+        self,
+        kriging: f64,
+        hold: impl Fn() -> f64,
+        plane: impl Fn() -> f64,
+        line: impl Fn() -> f64,
+    ) -> f64 {
         match self {
             Method::Kriging => kriging,
             Method::Hold => hold(),
@@ -47,6 +59,8 @@ impl Method {
             Method::KrigingAndHold => (kriging + hold()) / 2.0,
             Method::KrigingAndPlane => (kriging + plane()) / 2.0,
             Method::HoldAndPlane => (hold() + plane()) / 2.0,
+            Method::Line => line(),
+            Method::KrigingAndLine => (kriging + line()) / 2.0,
         }
     }
 }
@@ -70,6 +84,8 @@ pub(crate) struct Near<'n> {
     pub(crate) beside: f64,
     /// The axis along which the point is outside the rows.
     pub(crate) along: Option<usize>,
+    /// The axis on which the point is between the rows.
+    pub(crate) between: Option<usize>,
 }
 
 /// The value of the nearest neighbour on the line of the point, or of the four nearest by inverse distance.
@@ -98,6 +114,25 @@ pub(crate) fn hold(near: Near<'_>) -> f64 {
         weights += weight;
     }
     sum / weights.max(1e-300)
+}
+
+/// The value between the nearest rows on either side that differ from the point on the axis alone; `None` without both.
+pub(crate) fn line(near: Near<'_>) -> Option<f64> {
+    let axis = near.between?;
+    let here = near.point[axis];
+    let mut ends: [Option<(f64, f64)>; 2] = [None; 2];
+    for (row, value) in near.rows.iter().zip(near.values) {
+        let there = near.forest.row(*row);
+        let is_on_line = near.forest.slice_of(*row) == near.slice
+            && there.iter().zip(near.point).enumerate().all(|(at, (a, b))| at == axis || (a - b).abs() < 1e-9);
+        let distance = there[axis] - here;
+        let end = &mut ends[usize::from(distance > 0.0)];
+        if is_on_line && end.is_none_or(|(before, _)| distance.abs() < before) {
+            *end = Some((distance.abs(), *value));
+        }
+    }
+    let [(below, low), (above, high)] = [ends[0]?, ends[1]?];
+    Some((low * above + high * below) / (below + above))
 }
 
 /// Weighted least squares of the neighbours, slopes drawn towards zero, at the point. In units of the lengths.

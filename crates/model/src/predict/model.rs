@@ -299,6 +299,7 @@ impl Model {
             point: &spot.point,
             beside: spot.beside_distance,
             along: self.along(side),
+            between: side.and_then(Side::between),
         }
     }
 

@@ -51,6 +51,14 @@ impl Side {
         is_one.then_some(side)
     }
 
+    /// The axis on which it is between the neighbours.
+    pub(crate) fn between(self) -> Option<usize> {
+        match self {
+            Side::Between(axis) => Some(axis),
+            Side::Shared | Side::Below(_) | Side::Above(_) => None,
+        }
+    }
+
     /// The axis on which it is outside the neighbours.
     pub(crate) fn outside(self) -> Option<usize> {
         match self {

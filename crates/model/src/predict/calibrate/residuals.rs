@@ -3,7 +3,7 @@
 use super::{LARGEST_SIZES, MOST_ROWS, few, values};
 use crate::predict::class::Class;
 use crate::predict::collocated::values_of;
-use crate::predict::extrapolate::{Method, Near, hold, plane};
+use crate::predict::extrapolate::{Method, Near, hold, line, plane};
 use crate::predict::forest::Nearest;
 use crate::predict::kriging::{CorrelationKernel, Correlations, MOST_NEIGHBOURS, Target};
 use crate::predict::model::{Model, Spot};
@@ -48,11 +48,12 @@ pub(crate) struct Misses {
     pub(crate) kriging: f64,
     pub(crate) hold: f64,
     pub(crate) plane: f64,
+    pub(crate) line: f64,
 }
 
 impl Misses {
     pub(crate) fn of(self, method: Method) -> f64 {
-        method.of(self.kriging, || self.hold, || self.plane)
+        method.of(self.kriging, || self.hold, || self.plane, || self.line)
     }
 }
 
@@ -278,8 +279,15 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
             point,
             beside: 0.0,
             along: model.along(side),
+            between: side.and_then(Side::between),
         };
-        let misses = Misses { kriging: kriged.value - truth, hold: hold(near) - truth, plane: plane(near) - truth };
+        let missed = |value: f64| value - truth;
+        let misses = Misses {
+            kriging: missed(kriged.value),
+            hold: missed(hold(near)),
+            plane: missed(plane(near)),
+            line: missed(line(near).unwrap_or(kriged.value)),
+        };
         (misses, kriged.variance)
     };
     let (own, variance) = missed(model.values_of(&rows), model.residuals[row as usize]);

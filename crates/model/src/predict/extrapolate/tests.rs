@@ -33,6 +33,7 @@ impl Rows {
             point: &self.point,
             beside,
             along,
+            between: None,
         }
     }
 }
@@ -123,7 +124,18 @@ fn without_a_line_the_four_nearest_are_held_by_inverse_distance() {
 }
 
 #[test]
+fn a_value_between_two_rows_is_on_the_line_through_them() {
+    // The first two differ from the point on the first axis alone; the third is nearer and differs on both, the last is farther.
+    let rows = Rows::new(2, &[-1.0, 0.0, 3.0, 0.0, 0.5, 0.1, -2.0, 0.0], &[1.0, 3.0, 9.0, 7.0]);
+    let between = |axis: usize| line(Near { between: Some(axis), ..rows.near(0.0, None) });
+    assert_close(between(0).expect("rows on either side"), 1.5);
+    assert_eq!(between(1), None);
+    assert_eq!(line(rows.near(0.0, None)), None);
+}
+
+#[test]
 fn two_ways_meet_half_way() {
-    let values = Method::ALL.map(|method| method.of(1.0, || 2.0, || 4.0));
-    assert_eq!(values, [1.0, 2.0, 4.0, 1.5, 2.5, 3.0]);
+    let value = |method: Method| method.of(1.0, || 2.0, || 4.0, || 8.0);
+    assert_eq!(Method::BEYOND.map(value), [1.0, 2.0, 4.0, 1.5, 2.5, 3.0]);
+    assert_eq!(Method::BETWEEN.map(value), [1.0, 4.5, 8.0]);
 }
