@@ -19,6 +19,6 @@ pub mod kernels;
 mod precision;
 
 pub use device::{Bound, Device, Devices};
-pub use fitted::Roofline;
+pub use fitted::{Roofline, Terms};
 pub use kernels::{Attention, Collective, Experts, LatentAttention, MatMul, Work, elementwise};
 pub use precision::{Operands, Precision, UnknownPrecision};

@@ -12,7 +12,7 @@ use crate::predict::rows::{Rows, Settled, choose};
 use crate::predict::scale::Scale;
 use crate::predict::search::{Field, Ranges, most_descents, neighbours};
 use crate::predict::work_range::WorkRange;
-use crate::roofline::{Roofline, Work};
+use crate::roofline::{Roofline, Terms, Work};
 use std::ops::Range;
 
 /// Rows that a roofline is fitted to at most.
@@ -50,7 +50,8 @@ impl Model {
                 slice.measured.iter().map(|row| (row.work, steady((row.time_us / reference_us).ln()))).collect()
             })
             .collect();
-        let means = fit_means(&samples)?;
+        let terms = settled.iter().find(|slice| !slice.measured.is_empty()).map(|slice| slice.terms);
+        let means = fit_means(&samples, terms.unwrap_or_default())?;
         let (mut scale, mut coordinates) = lay_out(&settled, axis_count, size);
         let dims = scale.varying.len().max(1);
         let values: Vec<f64> = samples
@@ -247,11 +248,11 @@ fn ranges_of(settled: &[Settled]) -> Vec<Range<usize>> {
 }
 
 /// A roofline for each slice, of works with the logarithms of their times; small ones share one, moved by their median residual.
-pub(crate) fn fit_means(slices: &[Vec<(Work, f64)>]) -> Option<Vec<Mean>> {
+pub(crate) fn fit_means(slices: &[Vec<(Work, f64)>], terms: Terms) -> Option<Vec<Mean>> {
     let fit = |samples: Vec<(Work, f64)>| {
         let chosen: Vec<(Work, f64)> =
             choose(samples.len(), MOST_FITTED, 7).into_iter().map(|index| samples[index]).collect();
-        Roofline::fit(&chosen)
+        Roofline::fit(&chosen, terms)
     };
     let times =
         |slice: &Vec<(Work, f64)>| -> Vec<(Work, f64)> { slice.iter().map(|(work, log)| (*work, log.exp())).collect() };

@@ -223,6 +223,7 @@ impl CrossValidation {
                 work: row.work,
                 configuration: row.configuration,
                 coupling: part.slices[slice].coupling,
+                terms: part.slices[slice].terms,
             };
             let estimate = model.predict(slice, &point).filter(|_| has_rows[slice])?;
             Some(Trial { row: row.row, left_out: round.left_out, measured_us: row.time_us, estimate })

@@ -193,6 +193,7 @@ impl fmt::Display for Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roofline::Terms;
 
     /// Of a point in this slice, from rows with their slices and weights.
     fn explanation(slice: usize, neighbours: &[(u32, usize, f64)]) -> Explanation {
@@ -202,7 +203,7 @@ mod tests {
             neighbours: neighbours.iter().map(near).collect(),
             slice,
             efficiency: 0.5,
-            roofline: Roofline { overhead_us: 1.0, operations_per_us: 1.0, bytes_per_us: 1.0 },
+            roofline: Roofline { overhead_us: 1.0, operations_per_us: 1.0, bytes_per_us: 1.0, terms: Terms::default() },
             octaves_beyond: None,
             known: 12,
             method: Method::Kriging,

@@ -1,7 +1,7 @@
 //! Places of calls that are given as named columns.
 
 use crate::predict::point::{Point, configuration};
-use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Work};
+use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Terms, Work};
 use smallvec::smallvec;
 
 /// A family of kernels with one set of columns.
@@ -130,7 +130,13 @@ fn mixed(row: &impl Columns) -> Option<Point> {
             bytes: batch * (past + query + 1.0),
         };
         let configuration = configuration(&[batch]);
-        return Some(Point { axes: smallvec![batch, query, past], work, configuration, coupling: &[] });
+        return Some(Point {
+            axes: smallvec![batch, query, past],
+            work,
+            configuration,
+            coupling: &[],
+            terms: Terms::default(),
+        });
     };
     let (past, requests, cached) = (number("kv_prefill")?, number("n_decode")?, number("kv_decode")?);
     let work = Work {
@@ -138,5 +144,11 @@ fn mixed(row: &impl Columns) -> Option<Point> {
         bytes: requests * (cached + 1.0) + past + chunk,
     };
     let configuration = configuration(&[chunk, past, requests]);
-    Some(Point { axes: smallvec![chunk, past, requests, cached], work, configuration, coupling: &[] })
+    Some(Point {
+        axes: smallvec![chunk, past, requests, cached],
+        work,
+        configuration,
+        coupling: &[],
+        terms: Terms::default(),
+    })
 }

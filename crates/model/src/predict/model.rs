@@ -15,7 +15,7 @@ use crate::predict::repeats::Timed;
 use crate::predict::scale::Scale;
 use crate::predict::side::Side;
 use crate::predict::work_range::WorkRange;
-use crate::roofline::{Roofline, Work};
+use crate::roofline::{Roofline, Terms, Work};
 use smallvec::SmallVec;
 
 /// Rows of one slice, or of several small ones, ready to predict.
@@ -156,7 +156,13 @@ impl Model {
             overhead_us: mean.roofline.overhead_us * factor,
             operations_per_us: mean.roofline.operations_per_us / factor,
             bytes_per_us: mean.roofline.bytes_per_us / factor,
+            terms: mean.roofline.terms,
         })
+    }
+
+    /// How operations and bytes of its calls go together.
+    pub(crate) fn terms(&self) -> Terms {
+        self.means.first().map(|mean| mean.roofline.terms).unwrap_or_default()
     }
 
     /// How long a call takes; `None` for a slice or a number of axes that the model does not have.

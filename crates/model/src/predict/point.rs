@@ -1,6 +1,6 @@
 //! Where a call lies: its axes, its work and its configuration.
 
-use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Work, elementwise};
+use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Terms, Work, elementwise};
 use smallvec::{SmallVec, smallvec};
 
 /// How many axes a point can have.
@@ -21,6 +21,8 @@ pub struct Point {
     /// Axes that count as products with others where distances are taken. Rows of equal work are near each other then, as they must be
     /// where steps in the time follow the work: caches that overflow, tiles that fill up.
     pub coupling: &'static [Coupling],
+    /// How operations and bytes of the work go together.
+    pub terms: Terms,
 }
 
 /// An axis counts as its product with another one where distances are taken.
@@ -70,6 +72,7 @@ impl Point {
             work: product.work(operands),
             configuration: configuration(&[columns, inner]),
             coupling: &[],
+            terms: Terms::default(),
         }
     }
 
@@ -81,6 +84,7 @@ impl Point {
             work: product.work_in_groups(groups, operands),
             configuration: configuration(&[columns, inner, groups]),
             coupling: &[],
+            terms: Terms::default(),
         }
     }
 
@@ -119,6 +123,7 @@ impl Point {
             work: call.work(weight_bytes),
             configuration: configuration(&[hidden, intermediate, top_k, experts, tensor_parallel, expert_parallel]),
             coupling: BY_ROUTED_ROWS,
+            terms: Terms::default(),
         }
     }
 
@@ -131,13 +136,20 @@ impl Point {
             work,
             configuration: configuration(&[call.ranks]),
             coupling: &[],
+            terms: Terms::InTurn,
         }
     }
 
     /// An elementwise kernel or a norm: rows and columns.
     pub fn elementwise(rows: f64, columns: f64, bytes_per_element: f64) -> Point {
         let work = Work { operations: rows, ..elementwise(rows * columns, bytes_per_element) };
-        Point { axes: smallvec![rows, columns], work, configuration: configuration(&[columns]), coupling: BY_ELEMENTS }
+        Point {
+            axes: smallvec![rows, columns],
+            work,
+            configuration: configuration(&[columns]),
+            coupling: BY_ELEMENTS,
+            terms: Terms::default(),
+        }
     }
 
     /// A layer of a model of which nothing but its tokens is known: tokens and tensor-parallel ranks.
@@ -147,6 +159,7 @@ impl Point {
             work: Work { operations: tokens / tensor_parallel, bytes: 1.0 / tensor_parallel },
             configuration: configuration(&[tensor_parallel]),
             coupling: &[],
+            terms: Terms::default(),
         }
     }
 
@@ -163,6 +176,7 @@ impl Point {
             work: Work { operations: elements, bytes: elements },
             configuration: configuration(sizes.get(1..).unwrap_or_default()),
             coupling: BY_ELEMENTS,
+            terms: Terms::default(),
         }
     }
 }
@@ -174,6 +188,7 @@ fn attention(call: Attention) -> Point {
         work: Work::default(),
         configuration: configuration(&[heads, kv_heads]),
         coupling: &[],
+        terms: Terms::default(),
     }
 }
 
@@ -184,6 +199,7 @@ fn latent(call: LatentAttention) -> Point {
         work: Work::default(),
         configuration: configuration(&[heads]),
         coupling: &[],
+        terms: Terms::default(),
     }
 }
 

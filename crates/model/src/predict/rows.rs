@@ -1,7 +1,7 @@
 //! Measured rows of a slice, in an order that does not depend on that of the file.
 
 use crate::predict::point::{Coupling, MOST_AXES, Point, mix};
-use crate::roofline::Work;
+use crate::roofline::{Terms, Work};
 
 /// The measured rows of one slice: rows that agree in everything that is not an axis.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +12,8 @@ pub struct Rows {
     rejected: Vec<u32>,
     /// That of all points ([`Point::coupling`]).
     coupling: &'static [Coupling],
+    /// That of all points ([`Point::terms`]).
+    terms: Terms,
 }
 
 /// All about a row but its axes.
@@ -51,6 +53,7 @@ impl Rows {
         }
         self.axes.extend(point.axes.iter().map(|value| value + 0.0));
         self.coupling = point.coupling;
+        self.terms = point.terms;
         let relative =
             deviation_us.filter(|deviation| *deviation >= 0.0).map(|deviation| log_deviation(deviation / time_us));
         self.measured.push(Measured {
@@ -110,7 +113,7 @@ impl Rows {
 
     /// One entry for each point, ordered by point: repeats are one row with their median.
     pub(crate) fn settle(self) -> Settled {
-        let Rows { axis_count, axes, measured, coupling, .. } = self;
+        let Rows { axis_count, axes, measured, coupling, terms, .. } = self;
         let axes_of = |index: usize| &axes[index * axis_count..(index + 1) * axis_count];
         let by_place = |a: usize, b: usize| {
             let pairs = axes_of(a).iter().zip(axes_of(b));
@@ -123,7 +126,8 @@ impl Rows {
                 .then(measured[*a].time_us.total_cmp(&measured[*b].time_us))
                 .then(measured[*a].row.cmp(&measured[*b].row))
         });
-        let mut settled = Settled { axis_count, coupling, axes: Vec::with_capacity(axes.len()), measured: Vec::new() };
+        let mut settled =
+            Settled { axis_count, coupling, terms, axes: Vec::with_capacity(axes.len()), measured: Vec::new() };
         for repeats in order.chunk_by(|a, b| by_place(*a, *b).is_eq()) {
             settled.axes.extend_from_slice(axes_of(repeats[0]));
             settled.measured.push(median(repeats, &measured));
@@ -157,6 +161,7 @@ fn median(repeats: &[usize], measured: &[Measured]) -> Measured {
 pub(crate) struct Settled {
     axis_count: usize,
     pub(crate) coupling: &'static [Coupling],
+    pub(crate) terms: Terms,
     axes: Vec<f64>,
     pub(crate) measured: Vec<Measured>,
 }
@@ -172,7 +177,7 @@ impl Settled {
 
     /// The points but some, which are given in order.
     pub(crate) fn without(&self, hidden: &[usize]) -> Rows {
-        let mut rows = Rows { coupling: self.coupling, ..Rows::new(self.axis_count) };
+        let mut rows = Rows { coupling: self.coupling, terms: self.terms, ..Rows::new(self.axis_count) };
         for (index, row) in self.measured.iter().enumerate().filter(|(index, _)| hidden.binary_search(index).is_err()) {
             rows.axes.extend_from_slice(self.axes(index));
             rows.measured.push(*row);

@@ -84,7 +84,7 @@ pub(super) fn relearnt(model: &Model, is_hidden: impl Fn(u32) -> bool) -> Option
     if works.iter().any(Vec::is_empty) {
         return None;
     }
-    let means = fit_means(&works)?;
+    let means = fit_means(&works, model.terms())?;
     let residual = |row: u32| {
         let slice = model.forest.slice_of(row);
         log(row) + model.moved_by(row) - means[slice].log(powers[slice].work(&model.axes_of(row)))
@@ -125,7 +125,7 @@ fn leave_out_few(
     if known.iter().map(Vec::len).sum::<usize>() < FEWEST_FITTED {
         return;
     }
-    let Some(means) = fit_means(&known) else { return };
+    let Some(means) = fit_means(&known, model.terms()) else { return };
     let residual =
         |row: u32| log(row) + model.moved_by(row) - means[model.forest.slice_of(row)].log(works[row as usize]);
     let blind = Model { residuals: rows().map(residual).collect(), ..model.clone() };

@@ -21,7 +21,7 @@ fn windows_follow_the_variance() {
 }
 
 fn missed_by(kriging: f64, hold: f64, plane: f64) -> Residual {
-    let own = Misses { kriging, hold, plane };
+    let own = Misses { kriging, hold, plane, line: kriging };
     Residual {
         variance: 1.0,
         class: Class::Beyond,
