@@ -24,8 +24,8 @@ pub enum Terms {
     /// At once: the longer one counts, with a soft corner.
     #[default]
     Overlapping,
-    /// One after the other. The operations are steps, each with the latency of a link: Hockney, "The communication challenge for MPP", Parallel
-    /// Computing 20, 1994.
+    /// One after the other. The operations are steps, each with the latency of a link: Hockney, *The communication challenge
+    /// for MPP*, Parallel Computing 20, 1994.
     InTurn,
 }
 

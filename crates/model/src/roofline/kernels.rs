@@ -12,7 +12,7 @@
 //! | latent attention, prefill | 2·b·h·320·P | 2·b·L·h·640 |
 //! | latent attention, decode | 2·b·h·1088·L | 2·b·(576·L + 1088·h) |
 //! | experts, r = tokens·topk/ep rows | 6·r·H·I/tp | E/ep·(1 − (1 − topk/E)^tokens)·3·H·I/tp·sw + 2·r·(2H + 3I/tp) |
-//! | collective of n ranks | 0 | message·(n − 1)/n |
+//! | collective of n ranks | 0 (where times are fitted: n steps) | message·(n − 1)/n |
 //! | elementwise, norm, rotary embedding, cache | 0 | elements·(bytes read + bytes written) |
 //!
 //! P, the pairs of a query and a key that a causal mask lets through, is L·(L + 1)/2; with a window of w tokens each row beyond the
