@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Held-out accuracy on the public GPU tables of AIConfigurator: the tables in gpu-tables.md.
 
-    gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N]
+    gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--aiconfigurator] [--most N]
     gpu-tables.py DATA ANSWER_TASKS --monotone [--only TEXT] [--most N]
     gpu-tables.py DATA PERFDB --imported SYSTEM/FRAMEWORK/VERSION [--only TEXT] [--most N]
     gpu-tables.py DATA PERFDB --rows SYSTEM
@@ -14,9 +14,10 @@ With --roofline sizes between those of rows are asked, under the default rules a
 peaks of the device allow, but next to rows that are themselves: what they read lies in caches.
 With --monotone pairs of calls are predicted of which the second has more of one size, and those pairs are counted in which it takes less time.
 --process also fits a Gaussian process (Matern 3/2, one range per axis, logarithmic sizes) to the rows of the tables without a formula.
+--aiconfigurator asks the package aiconfigurator (0.12) as well, with the same values of products left out of its tables.
 Needs pyarrow (but for --imported and --rows); --process needs scikit-learn. Which rows are left out depends on a hash alone.
 """
-import argparse, bisect, csv, hashlib, io, itertools, json, math, shutil, subprocess, sys, tempfile, warnings
+import argparse, bisect, csv, hashlib, io, itertools, json, math, os, shutil, subprocess, sys, tempfile, warnings
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -49,7 +50,7 @@ TABLES = [
     ("dsa decode b300 vllm", "b300_sxm/sparse_attention/vllm/0.24.0/dsa_generation_module_perf", dict(DSA, size="step")),
     ("quant scale h100 trtllm", "h100_sxm/quantize/trtllm/1.3.0rc20/scale_matrix_perf", QUANT),
     ("compute scale h100 trtllm", "h100_sxm/quantize/trtllm/1.3.0rc20/computescale_perf", QUANT),
-    ("nccl h100", "h100_sxm/comm/nccl/2.29.2/nccl_perf", NCCL),
+    ("nccl h100", "h100_sxm/comm/nccl/2.29.2/nccl_perf", NCCL), ("oneccl b60", "b60/comm/oneccl/2021.17.2/oneccl_perf", NCCL),
 ]
 
 
@@ -146,6 +147,41 @@ def process(points, hidden, asked):
     return found
 
 
+def theirs(data, file, points, asked, axis, value):
+    """What AIConfigurator says of products, from its own tables without a value of an axis."""
+    import pyarrow.compute
+    from aiconfigurator_core.sdk import common, engine, perf_database
+    from aiconfigurator_core.sdk.operations.gemm import GEMM as Product
+
+    path = data / f"{file}.parquet"
+    system, _, framework, version, _ = path.relative_to(data).parts
+    with tempfile.TemporaryDirectory() as folder:
+        # A tree of links in which this one file is another.
+        real, made = data.parent, Path(folder)
+        for part in path.relative_to(real).parts[:-1]:
+            for other in real.iterdir():
+                if other.name != part:
+                    os.symlink(other.resolve(), made / other.name)
+            real, made = real / part, made / part
+            made.mkdir()
+        for other in real.iterdir():
+            if other != path:
+                os.symlink(other.resolve(), made / other.name)
+        rows = parquet.read_table(path)
+        parquet.write_table(rows.filter(pyarrow.compute.not_equal(rows[axis], value)), made / path.name)
+        database = perf_database.get_database(system, framework, version, systems_paths=folder, shared_layer=False, database_mode="SILICON")
+        handle = engine.EngineHandle.for_database(database, systems_path=folder)
+        found, by_rows = {}, defaultdict(list)
+        for i in asked:
+            if points[i][0][0] in ("bfloat16", "fp8"):
+                by_rows[points[i][1][0]].append(i)
+        for m, some in by_rows.items():
+            calls = [Product(str(i), 1.0, *points[i][1][1:], common.GEMMQuantMode[points[i][0][0]]) for i in some]
+            answers = handle.evaluate_ops_json(engine.build_ops_json(calls), is_context=True, batch_size=1, s=m, prefix=0, x=m, imbalance_correction_scale=1.0)
+            found.update({i: (answer[1] * 1000, math.nan, math.nan) for i, answer in zip(some, answers)})
+        return found
+
+
 def score(points, asked, found):
     """(error, whether the interval holds it, half width) of each answered point."""
     out = []
@@ -164,8 +200,11 @@ def at(values, share):
 
 def line(scores, count):
     percent = lambda share: 100 * math.expm1(at([one[0] for one in scores], share))
+    errors = f"{count} | {100 * len(scores) / count:.0f} % | {percent(0.5):.2f} | {percent(0.9):.1f}"
+    if math.isnan(scores[0][2]):
+        return f"{errors} | | "
     covered = 100 * sum(one[1] for one in scores) / len(scores)
-    return f"{count} | {100 * len(scores) / count:.0f} % | {percent(0.5):.2f} | {percent(0.9):.1f} | {covered:.1f} | ±{100 * at([one[2] for one in scores], 0.5):.1f} %"
+    return f"{errors} | {covered:.1f} | ±{100 * at([one[2] for one in scores], 0.5):.1f} %"
 
 
 # Sizes that grow, of tables whose rows are compared in pairs.
@@ -458,6 +497,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--only", default="")
     parser.add_argument("--process", action="store_true")
+    parser.add_argument("--aiconfigurator", action="store_true")
     parser.add_argument("--most", type=int, default=200, help="rows asked of each task")
     parser.add_argument("--imported", metavar="SYSTEM/FRAMEWORK/VERSION", help="ask the program itself")
     parser.add_argument("--rows", metavar="SYSTEM", help="ask each row its own query")
@@ -481,10 +521,13 @@ def main():
         with ThreadPoolExecutor(2) as pool:
             answers = list(pool.map(lambda task: answer(arguments.program, text(task[1], kind, group, points, task[2], task[3])), all_tasks))
         cells = defaultdict(lambda: [[], 0])
-        for (left_out, _, hidden, asked), found in zip(all_tasks, answers):
+        for (left_out, task, hidden, asked), found in zip(all_tasks, answers):
             ways = [("perfdb", found)]
             if arguments.process and kind["family"] in ("generic", "collective"):
                 ways.append(("Gaussian process", process(points, hidden, asked)))
+            if arguments.aiconfigurator and kind is GEMM:
+                axis, value = task.rsplit(" ", 1)[1].split("=")
+                ways.append(("AIConfigurator", theirs(arguments.data, file, points, asked, axis, int(value))))
             for way, found in ways:
                 by_type = defaultdict(set)
                 for i in asked:

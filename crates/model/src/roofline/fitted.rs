@@ -54,7 +54,7 @@ impl Terms {
 const KNEE: f64 = 0.2;
 const MOST_STEPS: usize = 40;
 /// The share of steps in the time of a small message where rows do not tell it: with four ranks instead of two it takes 1.0 to 1.5 times as long
-/// (NCCL on H100), or 1.13 times (oneCCL on B60).
+/// with NCCL on H100, 1.1 to 1.6 times with oneCCL on B60.
 const STEPS: f64 = 0.25;
 /// Times below this share of short ones (the 5th percentile) cannot be right, and the fit does not start from them.
 const LEAST_OF_SHORT: f64 = 1e-3;
