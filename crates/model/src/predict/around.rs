@@ -5,12 +5,11 @@ use crate::predict::kriging::MOST_NEIGHBOURS;
 use crate::predict::model::Model;
 use crate::predict::point::MOST_AXES;
 use crate::predict::scale::Scale;
+use crate::predict::side::SAME;
 use smallvec::SmallVec;
 
 /// How many times farther than the nearest ones a row may be that lies on a side where none of them does.
 const REACH: f64 = 4.0;
-/// In octaves: coordinates went through a logarithm.
-const SAME: f64 = 1e-9;
 
 /// Coordinates on which a point should lie between rows: the octaves of all axes, and coupled ones as they are.
 pub(crate) type Coordinates = SmallVec<[f64; MOST_AXES]>;

@@ -88,17 +88,21 @@ pub(crate) struct Near<'n> {
     pub(crate) between: Option<usize>,
 }
 
+impl Near<'_> {
+    /// Whether a row of the slice differs from the point on an axis alone.
+    fn is_on_line(self, row: u32, along: usize) -> bool {
+        let mut pairs = self.forest.row(row).iter().zip(self.point).enumerate();
+        self.forest.slice_of(row) == self.slice && pairs.all(|(axis, (a, b))| axis == along || (a - b).abs() < 1e-9)
+    }
+}
+
 /// The value of the nearest neighbour on the line of the point, or of the four nearest by inverse distance.
 pub(crate) fn hold(near: Near<'_>) -> f64 {
     let line = near.along.filter(|_| near.beside == 0.0).and_then(|along| {
-        let is_on_line = |row: u32| {
-            let mut pairs = near.forest.row(row).iter().zip(near.point).enumerate();
-            near.forest.slice_of(row) == near.slice && pairs.all(|(axis, (a, b))| axis == along || (a - b).abs() < 1e-9)
-        };
         let mut nearest: Option<(f64, f64)> = None;
         for (row, value) in near.rows.iter().zip(near.values) {
             let distance = (near.forest.row(*row)[along] - near.point[along]).abs();
-            if is_on_line(*row) && nearest.is_none_or(|(before, _)| distance < before) {
+            if near.is_on_line(*row, along) && nearest.is_none_or(|(before, _)| distance < before) {
                 nearest = Some((distance, *value));
             }
         }
@@ -122,12 +126,9 @@ pub(crate) fn line(near: Near<'_>) -> Option<f64> {
     let here = near.point[axis];
     let mut ends: [Option<(f64, f64)>; 2] = [None; 2];
     for (row, value) in near.rows.iter().zip(near.values) {
-        let there = near.forest.row(*row);
-        let is_on_line = near.forest.slice_of(*row) == near.slice
-            && there.iter().zip(near.point).enumerate().all(|(at, (a, b))| at == axis || (a - b).abs() < 1e-9);
-        let distance = there[axis] - here;
+        let distance = near.forest.row(*row)[axis] - here;
         let end = &mut ends[usize::from(distance > 0.0)];
-        if is_on_line && end.is_none_or(|(before, _)| distance.abs() < before) {
+        if near.is_on_line(*row, axis) && end.is_none_or(|(before, _)| distance.abs() < before) {
             *end = Some((distance.abs(), *value));
         }
     }
