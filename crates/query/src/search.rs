@@ -5,7 +5,7 @@ use crate::operands::{Operand, Operands};
 use crate::query::elements;
 use crate::reason::Reason;
 use crate::semantics::{Choice, Padded, Rules};
-use crate::shapes::{Tolerance, combine, is_padding_rule};
+use crate::shapes::{Tolerance, combine, covered, is_padding_rule};
 use crate::table::index::{ShapeMatch, key};
 use crate::table::{KernelRow, KernelRows, Keys};
 use smallvec::smallvec;
@@ -260,9 +260,8 @@ pub(crate) fn fit(
             if rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, &shape) {
                 return None;
             }
-            let (asked, own) = (elements(&operand.shape) as f64, elements(&shape) as f64);
-            added += (asked - own).max(1.0);
-            share = share.min(own / asked);
+            added += (elements(&operand.shape) as f64 - elements(&shape) as f64).max(1.0);
+            share = share.min(covered(&shape, &operand.shape));
         }
         so_far = combine(so_far, rule);
     }

@@ -21,6 +21,8 @@ pub(crate) struct Tolerance {
     transposes_batches: bool,
     pub(crate) relaxed_types: bool,
     pub(crate) arrangement: Arrangement,
+    /// Where an input that is not batched has its tokens: before and from four dimensions on.
+    tokens: [Option<usize>; 2],
     /// Whether every spelling of a type is read.
     is_exact: bool,
 }
@@ -49,6 +51,16 @@ impl Arrangement {
     }
 }
 
+/// Where the inputs of a class have their tokens, of up to three and of more dimensions. Queries of four may have heads before tokens, and
+/// of a kernel that nobody described no dimension is known.
+fn tokens_of(class: KernelClass) -> [Option<usize>; 2] {
+    match class {
+        KernelClass::Generic => [None, None],
+        class if class.is_attention() || class == KernelClass::LatentAttention => [Some(0), None],
+        _ => [Some(0), Some(1)],
+    }
+}
+
 impl Tolerance {
     /// What a reader tolerates of a table: the simulator's by its name, our own by its class.
     pub(crate) fn of(kernel_type: &str, class: KernelClass, reader: ReaderKind) -> Self {
@@ -64,6 +76,7 @@ impl Tolerance {
                     || named.has(Upstream::RELAXED)
                     || named.has(Upstream::RELAXED_SINCE_2026),
                 arrangement: Arrangement::of(class),
+                tokens: tokens_of(class),
                 is_exact: true,
             };
         }
@@ -77,6 +90,7 @@ impl Tolerance {
             transposes_batches: is_newest,
             relaxed_types: has(Upstream::RELAXED, Upstream::RELAXED_SINCE_2026),
             arrangement: Arrangement::of(class_of(kernel_type)),
+            tokens: [None, None],
             is_exact: false,
         }
     }
@@ -155,21 +169,20 @@ impl Tolerance {
     /// Whether a padded input is padded in its tokens alone, at most to the next tile: not in batch, heads, sizes or weights.
     pub(crate) fn pads_tokens_only(&self, at: usize, query: &[i64], row: &[i64]) -> bool {
         let stripped = strip(query);
-        let only = |query: &[i64], row: &[i64], tokens: &[usize]| {
+        let only = |query: &[i64], row: &[i64], tokens: Option<usize>| {
             query.len() == row.len()
                 && query
                     .iter()
                     .zip(row)
                     .enumerate()
-                    .all(|(at, (query, row))| query == row || tokens.contains(&at) && is_next_tile(*query, *row))
+                    .all(|(at, (query, row))| query == row || tokens == Some(at) && is_next_tile(*query, *row))
         };
-        let tokens: &[usize] = match (self.is_matmul, stripped.len()) {
-            (true, _) if at > 0 => &[],
-            (true, rank) if rank >= 3 => &[rank - 2],
-            (false, rank) if rank >= 4 => &[1],
-            _ => &[0],
+        let tokens = match (self.is_matmul, stripped.len()) {
+            (true, _) if at > 0 => None,
+            (true, rank) if rank >= 3 => Some(rank - 2),
+            (_, rank) => self.tokens[usize::from(rank >= 4)],
         };
-        let is_matrix = |matrix: Option<[i64; 2]>| matrix.is_some_and(|matrix| only(&matrix, row, &[0]));
+        let is_matrix = |matrix: Option<[i64; 2]>| matrix.is_some_and(|matrix| only(&matrix, row, Some(0)));
         only(stripped, row, tokens)
             || only(stripped, strip(row), tokens)
             || (self.flattens && is_matrix(flattened(query)))
@@ -198,6 +211,12 @@ pub(crate) fn combine(so_far: &'static str, rule: &'static str) -> &'static str 
 #[inline]
 pub(crate) fn is_padding_rule(rule: &str) -> bool {
     rule.ends_with("padding")
+}
+
+/// The share of a larger shape that a smaller one covers; a dimension of 0 is one of 1.
+pub(crate) fn covered(smaller: &[i64], larger: &[i64]) -> f64 {
+    let size = |shape: &[i64]| shape.iter().map(|dimension| (*dimension).max(1) as f64).product::<f64>();
+    size(smaller) / size(larger)
 }
 
 /// Without one leading dimension of 1, if there is another.
@@ -310,6 +329,9 @@ mod tests {
         let (rope, far) = (of(KernelClass::Rope), of(KernelClass::MatMul));
         assert!(rope.pads_tokens_only(0, &[8, 16, 4, 64], &[8, 10, 4, 64]));
         assert!(!rope.pads_tokens_only(0, &[16, 10, 4, 64], &[8, 10, 4, 64]), "a batch is not padded");
+        let attention = of(KernelClass::Attention);
+        assert!(attention.pads_tokens_only(0, &[16, 4, 64], &[10, 4, 64]));
+        assert!(!attention.pads_tokens_only(0, &[8, 16, 4, 64], &[8, 10, 4, 64]), "may be heads");
         assert!(!far.pads_tokens_only(0, &[64, 512], &[1, 512]), "64 is more than one tile from 1");
         let norm = of(KernelClass::Norm);
         assert!(norm.pads_tokens_only(0, &[2, 8, 512], &[10, 512]));

@@ -300,6 +300,40 @@ fn rows_of_the_very_type_come_first_and_others_say_so() -> AnyResult<()> {
 }
 
 #[test]
+fn a_kernel_that_nobody_described_is_not_padded() -> AnyResult<()> {
+    let rows: Vec<_> = [1024, 2048].iter().map(|s| (format!("64,1,{s},2,0,128"), "DT_BF16", *s as f64)).collect();
+    let sizes = [("60,1".to_owned(), "DT_BF16", 5.0), ("60".to_owned(), "DT_BF16", 3.0)];
+    let (_folder, database) = database(&[("some_module.csv", &table(&rows)), ("some_kernel.csv", &table(&sizes))])?;
+    for semantics in OWN {
+        for (name, shapes) in [
+            ("some_module", "64,16,1024,2,0,128"),
+            ("some_module", "64,1,1024,2,0,144"),
+            ("some_kernel", "64,1"),
+            ("some_kernel", "64"),
+        ] {
+            let source = answer(&database, semantics, &kernel(name, shapes, "DT_BF16")?).map(|(_, source, _)| source);
+            assert!(
+                !matches!(source, Some(Source::Measured | Source::Padded)),
+                "{name} {shapes} {semantics:?} {source:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_padded_row_with_a_size_of_zero_is_no_measured_one() -> AnyResult<()> {
+    let rows = [("60,0,128".to_owned(), "DT_BF16", 10.0)];
+    let mapping = "kernel_tables:\n  some_norm: {class: norm}\n";
+    let (_folder, database) = database(&[("some_norm.csv", &table(&rows)), ("op_mapping.yaml", mapping)])?;
+    let query = kernel("some_norm", "64,0,128", "DT_BF16")?;
+    let [corrected, best] = OWN.map(|semantics| answer(&database, semantics, &query));
+    assert_eq!(corrected.ok_or("no answer")?, (10.0, Source::Padded, "padding".to_owned()));
+    assert_eq!(best.ok_or("no answer")?.1, Source::Interpolated);
+    Ok(())
+}
+
+#[test]
 fn operators_of_models_are_answered_by_tables_of_shapes() -> AnyResult<()> {
     let moe = [8i64, 64, 512].map(|tokens| {
         (format!("{tokens},512;8,512,256;{tokens},2"), "DT_BF16;DT_BF16;INT32", 20.0 + tokens as f64 / 4.0)

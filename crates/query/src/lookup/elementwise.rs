@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::query::{Tensor, elements};
 use crate::search::{Fit, Selection};
 use crate::semantics::Rules;
-use crate::shapes::{flattened, is_next_tile, is_padded, strip};
+use crate::shapes::{covered, flattened, is_next_tile, is_padded, strip};
 use crate::table::KernelRow;
 use perfdb_store::op_mapping::Entry;
 
@@ -76,10 +76,12 @@ pub(crate) fn find(
 fn fit(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> Option<f64> {
     let shape = row.outputs().get(0)?;
     let shape = &*shape;
-    let of = |query: &[i64]| match (query == shape || query == strip(shape), is_padded(query, shape)) {
-        (true, _) => Some(0.0),
-        (false, true) => Some(elements(query) as f64 - elements(shape) as f64),
-        (false, false) => is_padded(query, strip(shape)).then(|| elements(query) as f64 - elements(shape) as f64),
+    let of = |query: &[i64]| match query == shape || query == strip(shape) {
+        true => Some(0.0),
+        false if is_padded(query, shape) || is_padded(query, strip(shape)) => {
+            Some((elements(query) as f64 - elements(shape) as f64).max(1.0))
+        }
+        false => None,
     };
     of(wanted).or_else(|| flat.filter(|_| shape.len() == 2).and_then(|flat| of(&flat)))
 }
@@ -87,7 +89,7 @@ fn fit(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> Option<f64
 /// Ranks a row that fits by the form of its output, and by how much of what is asked for it has.
 fn ranked(fit: Fit, wanted: &[i64], row: KernelRow<'_>) -> Fit {
     let Some(shape) = row.outputs().get(0) else { return fit };
-    let share = if fit.distance > 0.0 { elements(&shape) as f64 / elements(wanted) as f64 } else { 1.0 };
+    let share = if fit.distance > 0.0 { covered(&shape, wanted) } else { 1.0 };
     Fit { changed: u8::from(*shape != *wanted), share, ..fit }
 }
 
