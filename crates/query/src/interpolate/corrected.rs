@@ -11,10 +11,6 @@ const NARROW_CONFIDENCE: [f64; 3] = [0.85, 0.80, 0.75];
 /// What is taken off for each doubling between the neighbours, and how low it gets.
 const LOSS_PER_DOUBLING: f64 = 0.05;
 const LEAST_CONFIDENCE: f64 = 0.3;
-/// The places from which the search for a triangle starts where no box is whole.
-const NEAREST_PLACES: usize = 16;
-/// Those in each direction from which it starts where the target does not lie between the nearest.
-const NEAREST_PER_DIRECTION: usize = 8;
 
 /// The least width that a bracket around a target can have in a slice; `None` if the target is outside.
 pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
@@ -160,14 +156,10 @@ fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
         return Err(OUTSIDE);
     }
     let tree = slice.tree_scaled(all).ok_or(OUTSIDE)?;
-    let mut at = [0.0; 3];
-    at.iter_mut().zip(&target).for_each(|(at, own)| *at = *own);
     let value = |number: u32| slice.places[number as usize].duration_us.ln();
     // On a grid of uneven steps the nearest may all lie on one side.
-    let corners = || corners(slice, wanted);
-    let nearest = || tree.nearest(at, NEAREST_PLACES).to_vec();
-    let around = || tree.around(at, target.len(), NEAREST_PER_DIRECTION);
-    let inside = simplex::among(all, value, [&corners, &nearest, &around], &target, (planes, tree)).ok_or(OUTSIDE)?;
+    let corners = corners(slice, wanted);
+    let inside = simplex::among(all, value, &corners, &target, (planes, tree)).ok_or(OUTSIDE)?;
     let used: Used = inside.weights.iter().map(|(at, weight)| (slice.places[*at].clone(), *weight)).collect();
     let extent = |axis: usize| {
         let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);

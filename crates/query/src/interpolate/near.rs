@@ -7,243 +7,236 @@ use std::ops::Range;
 /// Places in a leaf at most.
 const LEAF: usize = 8;
 
-/// A tree of places: each half of a range lies on one side of the place in its middle.
+/// A tree of places: the halves of a range are the children of its node.
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// Numbers of places in the order of the tree.
     order: Box<[u32]>,
     /// Their coordinates in that order.
     at: Box<[[f64; 3]]>,
-    /// The axis along which the range around each middle is split.
-    axes: Box<[u8]>,
-    /// The least and the greatest coordinate of each axis.
-    ends: [[f64; 2]; 3],
+    /// What the places of each node lie in; the children of node `n` are `2n + 1` and `2n + 2`.
+    bounds: Box<[Bounds]>,
+}
+
+/// The least and the greatest coordinates of some places.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    low: [f64; 3],
+    high: [f64; 3],
+}
+
+impl Bounds {
+    const NONE: Bounds = Bounds { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+
+    fn of<'p>(places: impl Iterator<Item = &'p [f64; 3]>) -> Bounds {
+        places.fold(Bounds::NONE, |bounds, at| Bounds {
+            low: [0, 1, 2].map(|axis: usize| bounds.low[axis].min(at[axis])),
+            high: [0, 1, 2].map(|axis: usize| bounds.high[axis].max(at[axis])),
+        })
+    }
+
+    /// The axis along which they are longest.
+    fn longest(&self) -> usize {
+        let length = |axis: usize| self.high[axis] - self.low[axis];
+        (0..3).max_by(|a, b| length(*a).total_cmp(&length(*b))).unwrap_or(0)
+    }
+
+    /// The square of the distance of a target: no place inside is nearer, in the very rounding of its distance.
+    #[inline]
+    fn square(&self, target: &[f64; 3]) -> f64 {
+        let gap = |axis: usize| (self.low[axis] - target[axis]).max(target[axis] - self.high[axis]).max(0.0);
+        square([gap(0), gap(1), gap(2)])
+    }
+
+    /// How far along a direction a place inside may lie, in the very rounding of that.
+    #[inline]
+    fn most_along(&self, direction: [f64; 3]) -> f64 {
+        let most = |axis: usize| (self.low[axis] * direction[axis]).max(self.high[axis] * direction[axis]);
+        most(0) + most(1) + most(2)
+    }
+}
+
+/// A part of a tree.
+#[derive(Debug, Clone)]
+struct Node {
+    number: usize,
+    places: Range<usize>,
+}
+
+impl Node {
+    /// The halves; `None` of a leaf.
+    #[inline]
+    fn halves(&self) -> Option<[Node; 2]> {
+        let Range { start, end } = self.places;
+        let middle = start + (end - start) / 2;
+        let child = |at: usize, places: Range<usize>| Node { number: 2 * self.number + at, places };
+        (end - start > LEAF).then(|| [child(1, start..middle), child(2, middle..end)])
+    }
 }
 
 impl Tree {
     /// A tree of all places, by their coordinates.
     pub(super) fn new(all: &[[f64; 3]]) -> Tree {
-        let ends = std::array::from_fn(|axis| {
-            let on_axis = || all.iter().map(|at| at[axis]);
-            [on_axis().fold(f64::INFINITY, f64::min), on_axis().fold(f64::NEG_INFINITY, f64::max)]
-        });
         let mut order: Box<[u32]> = (0..all.len() as u32).collect();
-        let mut axes: Box<[u8]> = vec![0; all.len()].into();
-        split(all, &mut order, &mut axes);
+        let mut bounds = Vec::new();
+        let mut rest = vec![Node { number: 0, places: 0..all.len() }];
+        while let Some(node) = rest.pop() {
+            let own = &mut order[node.places.clone()];
+            let bounds_of_node = Bounds::of(own.iter().map(|number| &all[*number as usize]));
+            if bounds.len() <= node.number {
+                bounds.resize(node.number + 1, Bounds::NONE);
+            }
+            bounds[node.number] = bounds_of_node;
+            if let Some(halves) = node.halves() {
+                let axis = bounds_of_node.longest();
+                own.select_nth_unstable_by(halves[0].places.len(), |a, b| {
+                    all[*a as usize][axis].total_cmp(&all[*b as usize][axis])
+                });
+                rest.extend(halves);
+            }
+        }
         let at = order.iter().map(|number| all[*number as usize]).collect();
-        Tree { order, at, axes, ends }
+        Tree { order, at, bounds: bounds.into() }
     }
 
-    /// The nearest ones, nearest first; of equally near ones their coordinates decide.
-    pub(super) fn nearest(&self, target: [f64; 3], count: usize) -> Near {
-        self.nearest_within(target, f64::INFINITY, count)
+    fn root(&self) -> Node {
+        Node { number: 0, places: 0..self.order.len() }
     }
 
-    /// The nearest ones within a distance.
-    pub(super) fn nearest_within(&self, target: [f64; 3], farthest: f64, count: usize) -> Near {
-        self.search::<false>(target, count, farthest * farthest, EVERYWHERE)
+    /// The nearest ones the square of whose distance is at most this, nearest first; of equally near ones their coordinates decide.
+    pub(super) fn nearest_within(&self, target: [f64; 3], most_square: f64, count: usize) -> Near {
+        let of_place = |at: &[f64; 3]| square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]);
+        let found = self.least(count, most_square, of_place, |bounds| bounds.square(&target));
+        found.into_iter().map(|(_, at)| self.order[at as usize]).collect()
     }
 
-    /// The nearest ones in each of the directions from a target, which lies among them unless it is at the edge of all places.
-    pub(super) fn around(&self, target: [f64; 3], axes: usize, count: usize) -> Vec<u32> {
-        let ends = |direction: usize| {
-            std::array::from_fn(|axis| match (axis < axes, direction >> axis & 1 == 1) {
-                (true, true) => [target[axis], f64::INFINITY],
-                (true, false) => [f64::NEG_INFINITY, target[axis]],
-                (false, _) => EVERYWHERE[axis],
-            })
+    /// The nearest one beyond a plane through a target: along its normal.
+    pub(super) fn nearest_beyond(&self, target: [f64; 3], normal: [f64; 3]) -> Option<u32> {
+        let least = along(&target, normal);
+        let of_place = |at: &[f64; 3]| match along(at, normal) > least {
+            true => square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]),
+            false => f64::INFINITY,
         };
-        (0..1usize << axes).flat_map(|direction| self.nearest_in(target, count, ends(direction))).collect()
+        let of_bounds = |bounds: &Bounds| match bounds.most_along(normal) > least {
+            true => bounds.square(&target),
+            false => f64::INFINITY,
+        };
+        self.least(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.order[*at as usize])
     }
 
-    /// The nearest ones between some ends.
-    fn nearest_in(&self, target: [f64; 3], count: usize, ends: [[f64; 2]; 3]) -> Near {
-        self.search::<true>(target, count, f64::INFINITY, ends)
-    }
-
-    fn search<const HAS_ENDS: bool>(&self, target: [f64; 3], count: usize, bound: f64, ends: [[f64; 2]; 3]) -> Near {
-        let mut search: Search<'_, HAS_ENDS> =
-            Search { tree: self, target, count, worst: bound, ends, near: SmallVec::new() };
-        search.visit(0..self.order.len(), [0.0; 3]);
-        let mut near = Near::with_capacity(search.near.len());
-        search.near.iter().for_each(|(_, at)| near.push(self.order[*at as usize]));
-        near
-    }
-
-    /// The place farthest along a direction, and how far it is; of equally far ones the first.
+    /// The place farthest along a direction, and how far it is; of equally far ones their coordinates decide.
     pub(super) fn farthest(&self, direction: [f64; 3]) -> Option<(u32, f64)> {
-        let mut search = Farthest { tree: self, direction, best: None };
-        search.visit(0..self.order.len(), self.ends);
-        search.best
+        let found = self.least(1, f64::INFINITY, |at| -along(at, direction), |bounds| -bounds.most_along(direction));
+        found.first().map(|(along, at)| (self.order[*at as usize], -along))
+    }
+
+    /// A few places about a target, not all of them the nearest.
+    pub(super) fn about(&self, target: [f64; 3], count: usize) -> &[u32] {
+        let mut node = self.root();
+        while let Some([below, above]) = node.halves().filter(|_| node.places.len() >= 2 * count) {
+            let square = |half: &Node| self.bounds[half.number].square(&target);
+            node = if square(&below) <= square(&above) { below } else { above };
+        }
+        &self.order[node.places]
     }
 
     /// The places in a box, by number.
     pub(super) fn within(&self, low: [f64; 3], high: [f64; 3]) -> Vec<u32> {
         let mut found = Vec::new();
         let is_in = |at: &[f64; 3]| (0..3).all(|axis| low[axis] <= at[axis] && at[axis] <= high[axis]);
-        let mut rest: Vec<Range<usize>> = std::iter::once(0..self.order.len()).collect();
-        while let Some(range) = rest.pop() {
-            if range.len() <= LEAF {
-                found.extend(range.filter(|at| is_in(&self.at[*at])).map(|at| self.order[at]));
-                continue;
-            }
-            let middle = middle(&range);
-            let at = &self.at[middle];
-            found.extend(is_in(at).then_some(self.order[middle]));
-            let axis = usize::from(self.axes[middle]);
-            if low[axis] <= at[axis] {
-                rest.push(range.start..middle);
-            }
-            if at[axis] <= high[axis] {
-                rest.push(middle + 1..range.end);
+        let meets = |own: &Bounds| (0..3).all(|axis| low[axis] <= own.high[axis] && own.low[axis] <= high[axis]);
+        let mut rest = vec![self.root()];
+        while let Some(node) = rest.pop() {
+            match node.halves() {
+                _ if !meets(&self.bounds[node.number]) => {}
+                Some(halves) => rest.extend(halves),
+                None => found.extend(node.places.filter(|at| is_in(&self.at[*at])).map(|at| self.order[at])),
             }
         }
         found.sort_unstable();
         found
     }
-}
 
-/// No ends on any axis.
-const EVERYWHERE: [[f64; 2]; 3] = [[f64::NEG_INFINITY, f64::INFINITY]; 3];
+    /// The places that cost least, of which none costs more than `most`, and their costs, rising; of equal ones their coordinates decide. No
+    /// place in some bounds costs less than these.
+    fn least(
+        &self,
+        count: usize,
+        most: f64,
+        of_place: impl Fn(&[f64; 3]) -> f64,
+        of_bounds: impl Fn(&Bounds) -> f64,
+    ) -> Found {
+        let mut search = Search { tree: self, count, of_place, of_bounds, most, found: Found::new() };
+        search.visit(self.root());
+        search.found
+    }
+}
 
 /// Numbers of places.
 pub(crate) type Near = SmallVec<[u32; 16]>;
 
-/// Where a range is split.
-fn middle(range: &Range<usize>) -> usize {
-    range.start + range.len() / 2
-}
+/// Costs and places in the order of the tree.
+type Found = SmallVec<[(f64, u32); 16]>;
 
-fn split(all: &[[f64; 3]], order: &mut [u32], axes: &mut [u8]) {
-    if order.len() <= LEAF {
-        return;
-    }
-    let spread = |axis: usize| {
-        let on_axis = || order.iter().map(|number| all[*number as usize][axis]);
-        on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
-    };
-    let axis = (0..3).max_by(|a, b| spread(*a).total_cmp(&spread(*b))).unwrap_or(0);
-    let middle = order.len() / 2;
-    order.select_nth_unstable_by(middle, |a, b| all[*a as usize][axis].total_cmp(&all[*b as usize][axis]));
-    axes[middle] = axis as u8;
-    let (below, above) = order.split_at_mut(middle);
-    let (axes_below, axes_above) = axes.split_at_mut(middle);
-    split(all, below, axes_below);
-    split(all, &mut above[1..], &mut axes_above[1..]);
-}
-
-struct Farthest<'t> {
+struct Search<'t, P, B> {
     tree: &'t Tree,
-    direction: [f64; 3],
-    best: Option<(u32, f64)>,
-}
-
-impl Farthest<'_> {
-    /// Looks at places that lie in a box.
-    fn visit(&mut self, range: Range<usize>, ends: [[f64; 2]; 3]) {
-        let most: f64 = ends.iter().zip(self.direction).map(|([low, high], by)| (low * by).max(high * by)).sum();
-        // A sum in another order differs in its last digits.
-        if self.best.is_some_and(|(_, best)| most < best - 1e-12 * best.abs()) {
-            return;
-        }
-        if range.len() <= LEAF {
-            range.for_each(|at| self.offer(at));
-            return;
-        }
-        let middle = middle(&range);
-        let axis = usize::from(self.tree.axes[middle]);
-        self.offer(middle);
-        let (mut below, mut above) = (ends, ends);
-        below[axis][1] = self.tree.at[middle][axis];
-        above[axis][0] = below[axis][1];
-        let (low, high) = ((range.start..middle, below), (middle + 1..range.end, above));
-        let halves = if self.direction[axis] > 0.0 { [high, low] } else { [low, high] };
-        halves.into_iter().for_each(|(range, ends)| self.visit(range, ends));
-    }
-
-    fn offer(&mut self, at: usize) {
-        let along = self.tree.at[at].iter().zip(self.direction).map(|(at, by)| at * by).sum::<f64>();
-        let number = self.tree.order[at];
-        let is_farther = |(first, best): (u32, f64)| along > best || along == best && number < first;
-        if self.best.is_none_or(is_farther) {
-            self.best = Some((number, along));
-        }
-    }
-}
-
-struct Search<'t, const HAS_ENDS: bool> {
-    tree: &'t Tree,
-    target: [f64; 3],
     count: usize,
-    /// The square of the distance of the farthest of those found, once they are enough; before that the one from which on none counts.
-    worst: f64,
-    /// Between which coordinates places count.
-    ends: [[f64; 2]; 3],
-    /// Squares of distances, rising, and places in the order of the tree.
-    near: SmallVec<[(f64, u32); 16]>,
+    of_place: P,
+    of_bounds: B,
+    /// The cost of the last of those found, once they are enough; before that the one from which on none counts.
+    most: f64,
+    found: Found,
 }
 
-impl<const HAS_ENDS: bool> Search<'_, HAS_ENDS> {
-    /// Looks at places that lie in a box; the gaps between it and the target on each axis.
-    fn visit(&mut self, range: Range<usize>, gaps: [f64; 3]) {
-        if range.len() <= LEAF {
-            self.look_at(range);
-            return;
+impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64> Search<'_, P, B> {
+    fn visit(&mut self, node: Node) {
+        let Some([below, above]) = node.halves() else { return self.look_at(node.places) };
+        let (a, b) = (self.cost(&below), self.cost(&above));
+        let [first, second] = if a <= b { [(below, a), (above, b)] } else { [(above, b), (below, a)] };
+        if first.1 <= self.most {
+            self.visit(first.0);
         }
-        let middle = middle(&range);
-        let axis = usize::from(self.tree.axes[middle]);
-        let end = self.tree.at[middle][axis];
-        let gap = self.target[axis] - end;
-        let (below, above) = (range.start..middle, middle + 1..range.end);
-        let (own, other) = if gap < 0.0 { (below, above) } else { (above, below) };
-        self.visit(own, gaps);
-        self.look_at(middle..middle + 1);
-        let [low, high] = self.ends[axis];
-        if HAS_ENDS && (if gap < 0.0 { high < end } else { end < low }) {
-            return;
-        }
-        // No place in the other half is nearer than this, in the very rounding of its distance.
-        let mut gaps = gaps;
-        gaps[axis] = gap;
-        if square(gaps) <= self.worst {
-            self.visit(other, gaps);
+        if second.1 <= self.most {
+            self.visit(second.0);
         }
     }
 
-    /// Looks at a range of places.
     #[inline]
-    fn look_at(&mut self, range: Range<usize>) {
+    fn cost(&self, node: &Node) -> f64 {
+        (self.of_bounds)(&self.tree.bounds[node.number])
+    }
+
+    #[inline]
+    fn look_at(&mut self, places: Range<usize>) {
         let tree = self.tree;
-        for (at, own) in (range.start..).zip(&tree.at[range]) {
-            let distance = square([0, 1, 2].map(|axis| own[axis] - self.target[axis]));
-            let is_in = |axis: usize| self.ends[axis][0] <= own[axis] && own[axis] <= self.ends[axis][1];
-            if distance <= self.worst && (!HAS_ENDS || (0..3).all(is_in)) {
-                self.take(at, own, distance);
+        for (at, own) in (places.start..).zip(&tree.at[places]) {
+            let cost = (self.of_place)(own);
+            if cost <= self.most {
+                self.take(at, own, cost);
             }
         }
     }
 
     /// Takes a place in, where it comes before those found or they are too few.
     #[inline(never)]
-    fn take(&mut self, at: usize, own: &[f64; 3], distance: f64) {
+    fn take(&mut self, at: usize, own: &[f64; 3], cost: f64) {
         let tree = self.tree;
-        let is_before = |(other, other_at): (f64, u32)| {
-            distance < other || distance == other && is_first(own, &tree.at[other_at as usize])
-        };
-        if self.near.len() < self.count {
-            self.near.push((f64::INFINITY, u32::MAX));
-        } else if !self.near.last().is_some_and(|last| is_before(*last)) {
+        let is_before =
+            |(other, other_at): (f64, u32)| cost < other || cost == other && is_first(own, &tree.at[other_at as usize]);
+        if self.found.len() < self.count {
+            self.found.push((f64::INFINITY, u32::MAX));
+        } else if !self.found.last().is_some_and(|last| is_before(*last)) {
             return;
         }
-        let near = self.near.as_mut_slice();
-        let mut place = near.len() - 1;
-        while place > 0 && is_before(near[place - 1]) {
-            near[place] = near[place - 1];
+        let found = self.found.as_mut_slice();
+        let mut place = found.len() - 1;
+        while place > 0 && is_before(found[place - 1]) {
+            found[place] = found[place - 1];
             place -= 1;
         }
-        near[place] = (distance, at as u32);
-        if near.len() == self.count {
-            self.worst = near[near.len() - 1].0;
+        found[place] = (cost, at as u32);
+        if found.len() == self.count {
+            self.most = found[found.len() - 1].0;
         }
     }
 }
@@ -253,7 +246,12 @@ fn square(gaps: [f64; 3]) -> f64 {
     gaps[0] * gaps[0] + gaps[1] * gaps[1] + gaps[2] * gaps[2]
 }
 
-/// Whether of two equally near places the first one comes first.
+#[inline]
+fn along(at: &[f64; 3], direction: [f64; 3]) -> f64 {
+    at[0] * direction[0] + at[1] * direction[1] + at[2] * direction[2]
+}
+
+/// Whether of two places the first one comes first.
 #[cold]
 fn is_first(a: &[f64; 3], b: &[f64; 3]) -> bool {
     let order = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
@@ -281,32 +279,26 @@ mod tests {
             let mut expected: Vec<u32> = (0..all.len() as u32).collect();
             expected.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
             let tree = Tree::new(&all);
-            for direction in 0..8usize {
-                let is_there = |number: &&u32| (0..3).all(|axis| {
-                    let difference = all[**number as usize][axis] - target[axis];
-                    if direction >> axis & 1 == 1 { difference >= 0.0 } else { difference <= 0.0 }
-                });
-                let of_direction: Vec<u32> = expected.iter().filter(is_there).copied().take(count).collect();
-                let ends = std::array::from_fn(|axis| match direction >> axis & 1 {
-                    1 => [target[axis], f64::INFINITY],
-                    _ => [f64::NEG_INFINITY, target[axis]],
-                });
-                prop_assert_eq!(tree.nearest_in(target, count, ends).to_vec(), of_direction);
-            }
             let (low, high) = (target.map(|x| x - 4.0), target.map(|x| x + 2.0));
             let is_in = |at: &[f64; 3]| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&at[axis]));
             let boxed: Vec<u32> = (0u32..).zip(&all).filter(|(_, at)| is_in(at)).map(|(number, _)| number).collect();
             prop_assert_eq!(tree.within(low, high), boxed);
             let near: Vec<u32> =
                 expected.iter().copied().filter(|number| distance(number) <= 25.0).take(count).collect();
-            prop_assert_eq!(tree.nearest_within(target, 5.0, count).to_vec(), near);
+            prop_assert_eq!(tree.nearest_within(target, 25.0, count).to_vec(), near);
             let direction = target.map(|x| x - 9.5);
             let along = |number: &u32| all[*number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
+            prop_assert!(tree.about(target, 5).len() >= 5.min(all.len()) && tree.about(target, 5).len() <= 10);
             let most = expected.iter().map(along).fold(f64::NEG_INFINITY, f64::max);
+            let beyond = |number: &&u32| {
+                all[**number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>()
+                    > target.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>()
+            };
+            prop_assert_eq!(tree.nearest_beyond(target, direction), expected.iter().find(beyond).copied());
             let first = (0..all.len() as u32).find(|number| along(number) == most).map(|number| (number, most));
             prop_assert_eq!(tree.farthest(direction), first);
             expected.truncate(count);
-            prop_assert_eq!(tree.nearest(target, count).to_vec(), expected);
+            prop_assert_eq!(tree.nearest_within(target, f64::INFINITY, count).to_vec(), expected);
         }
     }
 }

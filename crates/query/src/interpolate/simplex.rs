@@ -6,6 +6,7 @@
 
 mod among;
 mod programme;
+mod walk;
 
 pub(crate) use among::{Planes, among};
 

@@ -1,12 +1,12 @@
 //! The simplex among many places, without looking at more of them than it takes.
 
-use super::programme::Programme;
+use super::programme::{Programme, WEIGHT_TOLERANCE};
+use super::walk::{self, ON_SPHERE, Simplex};
 use super::{Inside, Sphere, inside};
 use crate::interpolate::near::{Near, Tree};
+use smallvec::SmallVec;
 use std::sync::{PoisonError, RwLock};
 
-/// Places farthest towards a target, after which all are taken in.
-const MOST_ROUNDS: usize = 60;
 /// Places that are taken in at once at most.
 const NEXT_TO_CENTRE: usize = 16;
 /// By this share of its terms a target must lie beyond a plane.
@@ -28,7 +28,7 @@ impl Planes {
         })
     }
 
-    fn add(&self, normal: [f64; 3], most: f64) {
+    pub(super) fn add(&self, normal: [f64; 3], most: f64) {
         let mut planes = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if planes.len() < MOST_PLANES {
             planes.push((normal, most));
@@ -36,17 +36,25 @@ impl Planes {
     }
 }
 
-/// The value at a target among all places, from some to start with; `None` if it is outside of all. The same as of all places at once: while
-/// the target is outside of those taken in, the farthest towards it is; then those that lie deepest in the sphere of its simplex.
-pub(crate) fn among<const N: usize>(
+/// The value at a target among all places; `None` if it is outside of all. The same as of all places at once: a walk leads to a simplex, and as
+/// long as places lie in or on its sphere, these are taken in.
+pub(crate) fn among(
     all: &[[f64; 3]],
     value: impl Fn(u32) -> f64,
-    starts: [&dyn Fn() -> Vec<u32>; N],
+    first: &[u32],
     target: &[f64],
     (planes, tree): (&Planes, &Tree),
 ) -> Option<Inside> {
     let axes = target.len();
-    let (mut numbers, mut programme) = around(all, starts, target, (planes, tree))?;
+    let Simplex { corners, is_alone } = walk::simplex(all, first, target, (planes, tree))?;
+    if is_alone {
+        let weights = corners.iter().filter(|(_, weight)| *weight > WEIGHT_TOLERANCE);
+        let weights: SmallVec<[(usize, f64); 4]> = weights.map(|(number, own)| (*number as usize, *own)).collect();
+        let value = weights.iter().map(|(number, weight)| value(*number as u32) * weight).sum();
+        return Some(Inside { value, weights, range: None });
+    }
+    let mut numbers: Vec<u32> = corners.iter().map(|(number, _)| *number).collect();
+    let mut programme = Programme::around(numbers.iter().map(|number| &all[*number as usize][..axes]), target);
     let on_sphere = loop {
         let multipliers = programme.empty_sphere()?;
         let more = within(&numbers, all, &Sphere::of(&multipliers, axes), target, tree);
@@ -61,57 +69,13 @@ pub(crate) fn among<const N: usize>(
     Some(inside)
 }
 
-/// Places around a target, of which the programme knows some that it lies between; `None` if it is outside of all.
-fn around<const N: usize>(
-    all: &[[f64; 3]],
-    starts: [&dyn Fn() -> Vec<u32>; N],
-    target: &[f64],
-    (planes, tree): (&Planes, &Tree),
-) -> Option<(Vec<u32>, Programme)> {
-    let axes = target.len();
-    let solve = |numbers: &[u32]| {
-        let mut programme = Programme::new(numbers.iter().map(|number| &all[*number as usize][..axes]), target);
-        programme.find_feasible().map(|()| programme)
-    };
-    let mut numbers: Vec<u32> = Vec::new();
-    for start in starts {
-        numbers.extend(start());
-        numbers.sort_unstable();
-        numbers.dedup();
-        if numbers.len() > axes
-            && let Ok(programme) = solve(&numbers)
-        {
-            return Some((numbers, programme));
-        }
-    }
-    for _ in 0..MOST_ROUNDS {
-        match solve(&numbers) {
-            Ok(programme) => return Some((numbers, programme)),
-            Err(Some(multipliers)) => {
-                let normal: [f64; 3] =
-                    std::array::from_fn(|axis| if axis < axes { multipliers[axis + 1] } else { 0.0 });
-                let along = |at: &[f64]| at.iter().zip(&normal).map(|(a, b)| a * b).sum::<f64>();
-                let (farthest, most) = tree.farthest(normal)?;
-                if numbers.contains(&farthest) || along(target) > most {
-                    planes.add(normal, most);
-                    return None;
-                }
-                numbers.push(farthest);
-            }
-            Err(None) => return None,
-        }
-    }
-    let every: Vec<u32> = (0..all.len() as u32).collect();
-    solve(&every).ok().map(|programme| (every, programme))
-}
-
 /// Other places that may lie in a sphere: those next to its centre, or all where those are known.
 fn within(known: &[u32], all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) -> Near {
     let may_hold =
         |number: &u32| !known.contains(number) && sphere.may_hold(&all[*number as usize][..target.len()], target);
-    let reach = sphere.radius * (1.0 + 1e-6);
+    let reach = sphere.radius * (1.0 + ON_SPHERE);
     let centre: [f64; 3] = std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + sphere.centre[axis]));
-    let mut more = tree.nearest_within(centre, reach, NEXT_TO_CENTRE);
+    let mut more = tree.nearest_within(centre, reach * reach, NEXT_TO_CENTRE);
     let are_all = more.len() < NEXT_TO_CENTRE;
     more.retain(|number| may_hold(number));
     if are_all || !more.is_empty() {
@@ -124,7 +88,7 @@ fn within(known: &[u32], all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interpolate::simplex::interpolated;
+    use crate::interpolate::simplex::{interpolated, is_flat};
     use proptest::prelude::*;
 
     proptest! {
@@ -132,17 +96,30 @@ mod tests {
         fn some_places_at_a_time_find_what_all_at_once_do(
             cloud in prop::collection::btree_set((0i32..40, 0i32..40, 0i32..40), 12..120),
             targets in prop::collection::vec((0i32..40, 0i32..40, 0i32..40), 1..8),
+            axes in 2usize..4,
+            // Places on a grid share their spheres.
+            is_grid in any::<bool>(),
         ) {
-            let all: Vec<[f64; 3]> = cloud.iter().map(|(a, b, c)| [*a, *b, *c].map(|x| f64::from(x).ln_1p())).collect();
+            let scaled = |x: f64| if is_grid { (x / 8.0).floor() } else { x.ln_1p() };
+            let on_axes = |at: (i32, i32, i32)| {
+                let mut at = [at.0, at.1, at.2].map(|x| scaled(f64::from(x)));
+                at[axes..].fill(0.0);
+                at
+            };
+            let mut all: Vec<[f64; 3]> = cloud.into_iter().map(on_axes).collect();
+            all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            all.dedup();
             let value = |number: u32| f64::from(number % 11);
-            let places: Vec<(&[f64], f64)> = (0u32..).zip(&all).map(|(number, at)| (&at[..], value(number))).collect();
+            let places: Vec<(&[f64], f64)> =
+                (0u32..).zip(&all).map(|(number, at)| (&at[..axes], value(number))).collect();
+            prop_assume!(!is_flat(&places.iter().map(|(at, _)| *at).collect::<Vec<_>>(), axes));
             let (planes, tree) = (Planes::default(), Tree::new(&all));
             for (a, b, c) in targets {
-                let target = [a, b, c].map(|x| (f64::from(x) + 0.3).ln_1p());
-                let expected = interpolated(&places, &target).map(|inside| inside.value);
-                prop_assert!(!(expected.is_some() && planes.exclude(&target)));
-                let starts: [&dyn Fn() -> Vec<u32>; 2] = [&|| (0..3).collect(), &|| (0..8).collect()];
-                let found = among(&all, value, starts, &target, (&planes, &tree)).map(|inside| inside.value);
+                let target = [a, b, c].map(|x| if is_grid { f64::from(x) / 8.0 } else { (f64::from(x) + 0.3).ln_1p() });
+                let target = &target[..axes];
+                let expected = interpolated(&places, target).map(|inside| inside.value);
+                prop_assert!(!(expected.is_some() && planes.exclude(target)));
+                let found = among(&all, value, &[], target, (&planes, &tree)).map(|inside| inside.value);
                 match (found, expected) {
                     (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-9, "{a} {b}"),
                     (a, b) => prop_assert_eq!(a, b),

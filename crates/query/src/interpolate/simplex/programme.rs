@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// Weights below this are none, and a target that is outside by less is inside.
-const WEIGHT_TOLERANCE: f64 = 1e-11;
+pub(super) const WEIGHT_TOLERANCE: f64 = 1e-11;
 /// Relative distance from the sphere below which f64 does not tell inside from outside.
 const SPHERE_TOLERANCE: f64 = 1e-9;
 /// Iterations after which the first improving place is taken instead of the best one, so that no cycle lasts.
@@ -64,6 +64,11 @@ impl Programme {
         let mut programme = Programme { rows, columns, squares, basis: [0; MOST] };
         places.for_each(|at| programme.add(at, target));
         programme
+    }
+
+    /// The equations of the corners of a simplex around a target, which solve them.
+    pub(super) fn around<'p>(corners: impl ExactSizeIterator<Item = &'p [f64]>, target: &[f64]) -> Self {
+        Programme { basis: [0, 1, 2, 3], ..Programme::new(corners, target) }
     }
 
     /// With one more place.

@@ -1,0 +1,287 @@
+//! A walk from simplex to simplex around a target, until no place lies in the sphere of one.
+//!
+//! Each step takes in the place that lies deepest in the sphere and lets a corner go that the target can do without: the simplex method on the
+//! programme of [`super`], which asks a tree for what it would find in a list of all places.
+
+use super::among::Planes;
+use super::programme::WEIGHT_TOLERANCE;
+use crate::interpolate::near::Tree;
+use smallvec::SmallVec;
+
+/// Steps after which what has been found has to do: the programme goes on from there.
+const MOST_STEPS: usize = 200;
+/// Places about a target that are looked at first.
+const ABOUT: usize = 8;
+/// Places in or on a sphere that are looked at together: more than a simplex has corners.
+const IN_SPHERE: usize = 8;
+/// By this share of its radius a place may lie outside of a sphere and count as on it.
+pub(super) const ON_SPHERE: f64 = 1e-6;
+/// By this share of the square of its radius a place must lie inside of a sphere.
+const DEPTH: f64 = 1e-9;
+/// Shares below this are none.
+const LEAST_SHARE: f64 = 1e-12;
+/// By this a corner must be away from the plane of the others.
+const LEAST_HEIGHT: f64 = 1e-9;
+
+/// A place, seen from the target.
+#[derive(Debug, Clone, Copy)]
+struct Corner {
+    at: [f64; 3],
+    square: f64,
+    number: u32,
+}
+
+/// A corner that is no place, which a walk leaves.
+const NO_PLACE: u32 = u32::MAX;
+/// The corner above the plane of two axes, which stays.
+const ABOVE: u32 = u32::MAX - 1;
+
+/// For each corner the affine function that is 1 there and 0 at the others: its value at the target and its slopes.
+#[derive(Debug, Clone, Copy)]
+struct Shares {
+    weights: [f64; 4],
+    slopes: [[f64; 3]; 4],
+}
+
+impl Shares {
+    fn of(corners: &[Corner; 4]) -> Option<Shares> {
+        let origin = corners[0].at;
+        let (a, b, c) = (minus(corners[1].at, origin), minus(corners[2].at, origin), minus(corners[3].at, origin));
+        let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
+        let volume = dot(a, bc);
+        if volume == 0.0 || !volume.is_finite() {
+            return None;
+        }
+        let by = 1.0 / volume;
+        let (a, b, c) = (times(bc, by), times(ca, by), times(ab, by));
+        let first = [-(a[0] + b[0] + c[0]), -(a[1] + b[1] + c[1]), -(a[2] + b[2] + c[2])];
+        let weights = [0.0, -dot(a, origin), -dot(b, origin), -dot(c, origin)];
+        let first_weight = 1.0 - weights[1] - weights[2] - weights[3];
+        Some(Shares { weights: [first_weight, weights[1], weights[2], weights[3]], slopes: [first, a, b, c] })
+    }
+
+    /// The share of a corner at a place.
+    #[inline]
+    fn at(&self, corner: usize, place: &Corner) -> f64 {
+        self.weights[corner] + dot(self.slopes[corner], place.at)
+    }
+
+    /// The affine function with some values at the corners: its value at the target and its slope.
+    #[inline]
+    fn affine(&self, value: impl Fn(usize) -> f64) -> (f64, [f64; 3]) {
+        let (mut at_target, mut slope) = (0.0, [0.0; 3]);
+        for corner in 0..4 {
+            let (value, own) = (value(corner), self.slopes[corner]);
+            at_target += value * self.weights[corner];
+            slope = [slope[0] + value * own[0], slope[1] + value * own[1], slope[2] + value * own[2]];
+        }
+        (at_target, slope)
+    }
+}
+
+/// A simplex around a target.
+pub(super) struct Simplex {
+    /// Its corners, and what weights they have at the target.
+    pub(super) corners: SmallVec<[(u32, f64); 4]>,
+    /// Whether no other place lies in or on its sphere.
+    pub(super) is_alone: bool,
+}
+
+/// The simplex around a target in whose sphere no other place lies, but for rounding; `None` if the target lies outside of all places. The places
+/// that are named first are looked at first.
+pub(super) fn simplex(
+    all: &[[f64; 3]],
+    first: &[u32],
+    target: &[f64],
+    (planes, tree): (&Planes, &Tree),
+) -> Option<Simplex> {
+    let mut at = [0.0; 3];
+    at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
+    let mut walk = Walk::new(all, at, target.len(), first, tree)?;
+    walk.go_around(planes)?;
+    let is_alone = walk.go_down();
+    let corners = walk.corners.iter().zip(walk.shares.weights).filter(|(corner, _)| corner.number != ABOVE);
+    let mut corners: SmallVec<[(u32, f64); 4]> = corners.map(|(corner, weight)| (corner.number, weight)).collect();
+    corners.sort_unstable_by_key(|(number, _)| *number);
+    Some(Simplex { corners, is_alone })
+}
+
+/// A simplex around a target on its way.
+struct Walk<'w> {
+    all: &'w [[f64; 3]],
+    target: [f64; 3],
+    tree: &'w Tree,
+    /// Places that have been looked at.
+    known: SmallVec<[Corner; 32]>,
+    corners: [Corner; 4],
+    shares: Shares,
+}
+
+impl<'w> Walk<'w> {
+    fn new(all: &'w [[f64; 3]], target: [f64; 3], axes: usize, first: &[u32], tree: &'w Tree) -> Option<Walk<'w>> {
+        let seen = |number: &u32| seen(all, target, *number);
+        let mut known: SmallVec<[Corner; 32]> = first.iter().map(seen).collect();
+        if known.len() <= axes {
+            known.extend(tree.about(target, ABOUT).iter().map(seen));
+        }
+        let reach = |axis: usize| {
+            let most = known.iter().map(|place| place.at[axis].abs()).fold(0.0, f64::max);
+            if most > 0.0 { most } else { 1.0 }
+        };
+        let reach = [0, 1, 2].map(reach);
+        let no_place = |directions: [f64; 3]| {
+            let at = [0, 1, 2].map(|axis: usize| reach[axis] * directions[axis]);
+            Corner { at, square: 0.0, number: NO_PLACE }
+        };
+        let above = Corner { at: [0.0, 0.0, 1.0], square: 0.0, number: ABOVE };
+        let corners = match axes {
+            2 => [no_place([1.0, 1.0, 0.0]), no_place([-2.0, 1.0, 0.0]), no_place([1.0, -2.0, 0.0]), above],
+            _ => [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]].map(no_place),
+        };
+        let shares = Shares::of(&corners)?;
+        Some(Walk { all, target, tree, known, corners, shares })
+    }
+
+    fn has(&self, place: &Corner) -> bool {
+        self.corners.iter().any(|corner| corner.number == place.number)
+    }
+
+    /// Looks at one more place.
+    fn see(&mut self, number: u32) -> Corner {
+        let place = seen(self.all, self.target, number);
+        self.known.push(place);
+        place
+    }
+
+    /// Walks until all corners are places.
+    fn go_around(&mut self, planes: &Planes) -> Option<()> {
+        for _ in 0..MOST_STEPS {
+            if self.corners.iter().all(|corner| corner.number != NO_PLACE) {
+                return Some(());
+            }
+            let is_no_place = |corner: usize| f64::from(u8::from(self.corners[corner].number == NO_PLACE));
+            let (left, slope) = self.shares.affine(is_no_place);
+            if left <= WEIGHT_TOLERANCE {
+                return self.replace_what_is_no_place();
+            }
+            let gain = |place: &Corner| left + dot(slope, place.at);
+            let best = self.known.iter().max_by(|a, b| gain(a).total_cmp(&gain(b))).copied();
+            if let Some(best) = best.filter(|best| gain(best) > LEAST_SHARE && !self.has(best)) {
+                self.swap(best)?;
+            } else if let Some(number) = self.tree.nearest_beyond(self.target, slope) {
+                let place = self.see(number);
+                self.swap(place)?;
+            } else {
+                let (_, most) = self.tree.farthest(slope)?;
+                planes.add(slope, most);
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The target lies on a side or an edge of places: any others take the place of corners that are none.
+    fn replace_what_is_no_place(&mut self) -> Option<()> {
+        for at in 0..4 {
+            if self.corners[at].number != NO_PLACE {
+                continue;
+            }
+            let slope = self.shares.slopes[at];
+            let ends = [slope, slope.map(|own| -own)].map(|direction| self.tree.farthest(direction));
+            let ends = ends.into_iter().flatten().map(|(number, _)| seen(self.all, self.target, number));
+            let height = |place: &Corner| self.shares.at(at, place).abs();
+            let places = self.known.iter().copied().chain(ends).filter(|place| !self.has(place));
+            let place = places.max_by(|a, b| height(a).total_cmp(&height(b)))?;
+            if height(&place) <= LEAST_HEIGHT {
+                return None;
+            }
+            self.corners[at] = place;
+            self.shares = Shares::of(&self.corners)?;
+        }
+        Some(())
+    }
+
+    /// Walks until no place lies in the sphere; whether none but the corners lies on it.
+    fn go_down(&mut self) -> bool {
+        for _ in 0..MOST_STEPS {
+            let (square, slope) = self.shares.affine(|corner| self.corners[corner].square);
+            let mut centre = times(slope, 0.5);
+            if self.corners.iter().any(|corner| corner.number == ABOVE) {
+                centre[2] = 0.0;
+            }
+            let radius_square = square + dot(centre, centre);
+            let depth = |place: &Corner| place.square - square - 2.0 * dot(centre, place.at);
+            let is_inside = |place: &&Corner| depth(place) < -DEPTH * radius_square && !self.has(place);
+            let deepest = |places: &[Corner]| {
+                let inside = places.iter().filter(is_inside);
+                inside.min_by(|a, b| depth(a).total_cmp(&depth(b))).copied()
+            };
+            let mut entering = deepest(&self.known);
+            if entering.is_none() {
+                let at = minus(self.target, times(centre, -1.0));
+                let reach = 1.0 + ON_SPHERE;
+                let near = self.tree.nearest_within(at, radius_square * reach * reach, IN_SPHERE);
+                let near: SmallVec<[Corner; IN_SPHERE]> =
+                    near.iter().map(|number| seen(self.all, self.target, *number)).collect();
+                entering = deepest(&near);
+                if entering.is_none() {
+                    return near.iter().all(|place| self.has(place));
+                }
+                near.iter().for_each(|place| self.known.push(*place));
+            }
+            if entering.and_then(|entering| self.swap(entering)).is_none() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Takes a place in and lets the corner go that is first to have no weight.
+    fn swap(&mut self, entering: Corner) -> Option<()> {
+        let mut leaving: Option<(usize, f64)> = None;
+        for at in 0..4 {
+            let share = self.shares.at(at, &entering);
+            if share > LEAST_SHARE && self.corners[at].number != ABOVE {
+                let ratio = self.shares.weights[at].max(0.0) / share;
+                // Of equal ones what is no place, then the first place.
+                let comes_first = |other: usize| {
+                    let order = |at: usize| (self.corners[at].number != NO_PLACE, self.corners[at].number);
+                    order(at) < order(other)
+                };
+                if leaving.is_none_or(|(other, least)| ratio < least || ratio == least && comes_first(other)) {
+                    leaving = Some((at, ratio));
+                }
+            }
+        }
+        let mut corners = self.corners;
+        corners[leaving?.0] = entering;
+        self.shares = Shares::of(&corners)?;
+        self.corners = corners;
+        Some(())
+    }
+}
+
+fn seen(all: &[[f64; 3]], target: [f64; 3], number: u32) -> Corner {
+    let at = minus(all[number as usize], target);
+    Corner { at, square: dot(at, at), number }
+}
+
+#[inline]
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[inline]
+fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+#[inline]
+fn times(a: [f64; 3], by: f64) -> [f64; 3] {
+    [a[0] * by, a[1] * by, a[2] * by]
+}
+
+#[inline]
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
