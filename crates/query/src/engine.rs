@@ -41,12 +41,12 @@ fn other_types(context: &Context<'_>) -> impl Iterator<Item = (DType, DType)> {
 
 fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, LookupError> {
     // The one value that is returned, so that an answer is made where the caller wants it and not copied.
-    let mut answer = lookup::lookup(context);
-    let is_final = match &answer {
-        Ok(answer) => answer.source != Source::Partial && !(answer.is_padded() && context.rules.bracket_before_padding),
-        Err(miss) => miss.is_unreadable(),
+    let mut answer = match context.rules.unpadded.filter(|_| layer == Layer::Interpolating && !context.is_explained()) {
+        // Padded rows, which take longer to find, are looked for where neither a row nor its neighbours answer.
+        Some(unpadded) => lookup::lookup(&context.under(unpadded)),
+        None => lookup::lookup(context),
     };
-    if !is_final && layer == Layer::Interpolating {
+    if layer == Layer::Interpolating && !is_final(context, &answer) {
         answer = between_rows(context, answer);
     }
     if let Ok(answer) = &mut answer
@@ -60,13 +60,28 @@ fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, LookupError> {
     answer
 }
 
+/// Whether nothing between rows comes before an answer.
+fn is_final(context: &Context<'_>, answer: &Result<Answer, LookupError>) -> bool {
+    match answer {
+        Ok(answer) => answer.source != Source::Partial && !(answer.is_padded() && context.rules.bracket_before_padding),
+        Err(miss) => miss.is_unreadable(),
+    }
+}
+
 /// The answer between rows, or what the measured reader has if there is none.
 fn between_rows(context: &Context<'_>, measured: Result<Answer, LookupError>) -> Result<Answer, LookupError> {
-    match (interpolate::lookup(context), measured) {
-        (Ok(answer), _) => Ok(answer),
-        (Err(_), Ok(answer)) if context.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),
+    let miss = match interpolate::lookup(context) {
+        Ok(answer) => return Ok(answer),
+        Err(miss) => miss,
+    };
+    let measured = match context.rules.unpadded {
+        Some(_) if !context.is_explained() => lookup::lookup(context),
+        _ => measured,
+    };
+    match measured {
+        Ok(answer) if context.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),
         // The reader of 2025 reports the reason of the exact search.
-        (Err(_), Err(miss)) if !context.rules.is_newest => Err(miss),
-        (Err(miss), _) => Err(miss),
+        Err(exact) if !context.rules.is_newest => Err(exact),
+        _ => Err(miss),
     }
 }

@@ -132,6 +132,7 @@ pub(crate) fn by_inputs<'t>(
     let likenesses: &[ShapeMatch] = match rules.padded {
         Padded::ByLastRule => &[ShapeMatch::Padded],
         Padded::ByAnyInput => &[ShapeMatch::Same, ShapeMatch::Padded],
+        Padded::Never => &[ShapeMatch::Same],
     };
     for &matching in likenesses {
         for (order, &table) in tables.iter().enumerate() {
@@ -256,8 +257,10 @@ pub(crate) fn fit(
         changed = changed.saturating_add(1);
         let shape = shapes.next()?;
         let rule = tolerance.rule(at, &operand.shape, &shape)?;
-        if is_padding_rule(rule) && rules.padded == Padded::ByAnyInput {
-            if rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, &shape) {
+        if is_padding_rule(rule) && rules.padded != Padded::ByLastRule {
+            if rules.padded == Padded::Never
+                || rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, &shape)
+            {
                 return None;
             }
             added += (elements(&operand.shape) as f64 - elements(&shape) as f64).max(1.0);
@@ -267,7 +270,7 @@ pub(crate) fn fit(
     }
     Some(match rules.padded {
         Padded::ByLastRule => Fit::at(f64::from(u8::from(is_padding_rule(so_far))), so_far),
-        Padded::ByAnyInput => {
+        Padded::ByAnyInput | Padded::Never => {
             let distance = added + if is_of_other_type { OTHER_TYPE_DISTANCE } else { 0.0 };
             Fit { rule: so_far, distance, changed, share, is_of_other_type }
         }

@@ -85,6 +85,8 @@ pub(crate) enum Padded {
     ByLastRule,
     /// When any input is padded; the fewer elements are added, the nearer.
     ByAnyInput,
+    /// No row is.
+    Never,
 }
 
 /// How interpolation goes about it.
@@ -139,6 +141,8 @@ pub(crate) struct Rules {
     pub(crate) attention_one_view: bool,
     /// An answer between rows comes before that of a smaller row that a kernel would round up.
     pub(crate) bracket_before_padding: bool,
+    /// The same rules without padded rows, where an answer between rows comes first.
+    pub(crate) unpadded: Option<&'static Rules>,
     /// Sums without some of their parts are answers of the interpolating layer.
     pub(crate) keeps_partial: bool,
     /// Scales of experts may be matrices of a row for each expert, as profilers write them, not only vectors.
@@ -183,6 +187,7 @@ static UPSTREAM: Rules = Rules {
     attention_tokens: false,
     attention_one_view: false,
     bracket_before_padding: false,
+    unpadded: None,
     keeps_partial: false,
     scales_by_expert: false,
     experts_keep_parts: false,
@@ -222,6 +227,7 @@ const CORRECTED_RULES: Rules = Rules {
     attention_tokens: true,
     attention_one_view: true,
     bracket_before_padding: true,
+    unpadded: None,
     keeps_partial: true,
     scales_by_expert: true,
     experts_keep_parts: true,
@@ -240,9 +246,13 @@ const CORRECTED_RULES: Rules = Rules {
     runtime_fields: true,
 };
 
-static CORRECTED: Rules = CORRECTED_RULES;
+const BEST_RULES: Rules = Rules { between: Between::Predicted, ..CORRECTED_RULES };
 
-static BEST: Rules = Rules { between: Between::Predicted, ..CORRECTED_RULES };
+static CORRECTED: Rules = Rules { unpadded: Some(&CORRECTED_UNPADDED), ..CORRECTED_RULES };
+static CORRECTED_UNPADDED: Rules = Rules { padded: Padded::Never, ..CORRECTED_RULES };
+
+static BEST: Rules = Rules { unpadded: Some(&BEST_UNPADDED), ..BEST_RULES };
+static BEST_UNPADDED: Rules = Rules { padded: Padded::Never, ..BEST_RULES };
 
 impl Rules {
     /// How leading dimensions of 1 are taken off: the one row of a matrix stays where the rules say so.

@@ -1,10 +1,10 @@
 //! Trying groups of points until one of them answers.
 
 use super::among::Among;
-use super::axes::{AxisSet, Coordinates};
+use super::axes::{AxisSet, Coordinates, MOST_AXES};
 use super::corrected;
 use super::floor;
-use super::points::{Group, PointIndex, PointSet, SliceRef};
+use super::points::{Group, PointIndex, PointSet, Position, SliceRef};
 use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
@@ -223,13 +223,27 @@ fn narrowest<'p>(
         context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
         Some(status)
     };
+    let positions: [Position; MOST_AXES] = std::array::from_fn(|axis| points.on(axis, target));
+    let is_outside = !context.is_explained() && positions.contains(&Position::Outside);
     for (at, &set) in axes.sets.iter().enumerate() {
+        if is_outside && statuses.iter().flatten().any(|status| *status != NO_AXIS) {
+            // No other set answers either.
+            break;
+        }
+        // No points between which the target lies have neighbours nearer than those of all points.
+        let least = || set.iter().map(|axis| corrected::width(positions[usize::from(*axis)])).sum::<f64>();
+        if best.as_ref().is_some_and(|(narrowest, _)| least() >= *narrowest) {
+            continue;
+        }
         let wanted = coordinates(set, target);
         let wanted = &wanted[..set.len()];
+        // Points agree with the target in all other axes.
+        let agrees =
+            || (0u8..).zip(&positions).all(|(axis, position)| *position == Position::At || set.contains(&axis));
         let tried = match limit {
             Some(limit) if set.len() as i64 > limit => Err(DISABLED),
             _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
-            _ => slice(at).ok_or(FEW),
+            _ => agrees().then(|| slice(at)).flatten().ok_or(FEW),
         };
         let slice = match tried {
             Ok(slice) => slice,

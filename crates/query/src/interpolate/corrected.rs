@@ -2,6 +2,7 @@
 
 use super::attempt::{FEW, OUTSIDE, Status, Value};
 use super::axes::AxisSet;
+use super::points::Position;
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
 use smallvec::SmallVec;
@@ -19,6 +20,15 @@ pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
         // Most axes lie on a place.
         Some(if high > low { width + (scaled(high) - scaled(low)) } else { width })
     })
+}
+
+/// The width between the neighbours of a target on an axis.
+pub(super) fn width(position: Position) -> f64 {
+    match position {
+        Position::At => 0.0,
+        Position::Between(low, high) => scaled(high) - scaled(low),
+        Position::Outside => f64::INFINITY,
+    }
 }
 
 /// The value at a target, and the width of its bracket: the sum of the logarithms over all axes. At a place, on a line or in a whole box;
@@ -112,40 +122,50 @@ fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status>
 
 /// All corners of the narrowest box around the target, if they are there.
 fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
-    let mut sides: SmallVec<[[f64; 2]; 3]> = SmallVec::new();
+    let mut sides = [[0.0; 2]; 3];
+    let (mut shares, mut width) = ([0.0; 3], 0.0);
     for (axis, &wanted) in wanted.iter().enumerate() {
-        sides.push(slice.bracket(axis, wanted)?);
+        let [low, high] = slice.bracket(axis, wanted)?;
+        sides[axis] = [low, high];
+        if high > low {
+            let (low, length) = (scaled(low), scaled(high) - scaled(low));
+            shares[axis] = (scaled(wanted) - low) / length;
+            width += length;
+        }
     }
-    let mut used = Used::new();
+    let mut corners: SmallVec<[(u32, f64); 8]> = SmallVec::new();
     for corner in 0..1usize << wanted.len() {
-        let mut weight = 1.0;
-        let mut at: SmallVec<[f64; 3]> = SmallVec::new();
-        for (axis, &[low, high]) in sides.iter().enumerate() {
-            let is_high = corner >> axis & 1 == 1;
-            let share =
-                if high > low { (scaled(wanted[axis]) - scaled(low)) / (scaled(high) - scaled(low)) } else { 0.0 };
-            weight *= if is_high { share } else { 1.0 - share };
-            at.push(if is_high { high } else { low });
+        let (mut weight, mut at) = (1.0, [0.0; 3]);
+        for axis in 0..wanted.len() {
+            let is_high = corner >> axis & 1;
+            weight *= if is_high == 1 { shares[axis] } else { 1.0 - shares[axis] };
+            at[axis] = sides[axis][is_high];
         }
         if weight > 0.0 {
-            let place = slice.place(&at)?;
-            used.push((place.clone(), weight));
+            corners.push((slice.place_number(&at[..wanted.len()])?, weight));
         }
     }
-    let width = sides.iter().filter(|[low, high]| high > low).map(|[low, high]| scaled(*high) - scaled(*low)).sum();
-    Some((used, width))
+    Some((used(slice, corners.into_iter()), width))
+}
+
+/// Places of a slice with their weights.
+fn used(slice: &Slice, weights: impl ExactSizeIterator<Item = (u32, f64)>) -> Used {
+    let mut used = Used::with_capacity(weights.len());
+    weights.for_each(|(number, weight)| used.push((slice.places[number as usize].clone(), weight)));
+    used
 }
 
 /// The corners of the narrowest box around the target that are there.
-fn corners(slice: &Slice, wanted: &[f64]) -> Vec<u32> {
+fn corners(slice: &Slice, wanted: &[f64]) -> SmallVec<[u32; 8]> {
     let brackets = || wanted.iter().enumerate().map(|(axis, wanted)| slice.bracket(axis, *wanted));
-    let Some(sides) = brackets().collect::<Option<SmallVec<[[f64; 2]; 3]>>>() else { return Vec::new() };
-    let corner = |corner: usize| {
+    let Some(sides) = brackets().collect::<Option<SmallVec<[[f64; 2]; 3]>>>() else { return SmallVec::new() };
+    let mut corners = SmallVec::new();
+    for corner in 0..1usize << sides.len() {
         let mut at = [0.0; 3];
         at.iter_mut().zip(&sides).enumerate().for_each(|(axis, (at, side))| *at = side[corner >> axis & 1]);
-        slice.place_number(&at[..sides.len()])
-    };
-    (0..1usize << sides.len()).filter_map(corner).collect()
+        corners.extend(slice.place_number(&at[..sides.len()]));
+    }
+    corners
 }
 
 /// The triangle or tetrahedron of places around the target.
@@ -160,7 +180,7 @@ fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
     // On a grid of uneven steps the nearest may all lie on one side.
     let corners = corners(slice, wanted);
     let inside = simplex::among(all, value, &corners, &target, (planes, tree)).ok_or(OUTSIDE)?;
-    let used: Used = inside.weights.iter().map(|(at, weight)| (slice.places[*at].clone(), *weight)).collect();
+    let used = used(slice, inside.weights.iter().map(|(at, weight)| (*at as u32, *weight)));
     let extent = |axis: usize| {
         let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);
         on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)

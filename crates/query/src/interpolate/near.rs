@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Places in a leaf at most.
-const LEAF: usize = 8;
+const LEAF: usize = 16;
 
 /// A tree of places: the halves of a range are the children of its node.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl Tree {
     /// The nearest ones the square of whose distance is at most this, nearest first; of equally near ones their coordinates decide.
     pub(super) fn nearest_within(&self, target: [f64; 3], most_square: f64, count: usize) -> Near {
         let of_place = |at: &[f64; 3]| square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]);
-        let found = self.least(count, most_square, of_place, |bounds| bounds.square(&target));
+        let found = self.least::<true>(count, most_square, of_place, |bounds| bounds.square(&target));
         found.into_iter().map(|(_, at)| self.order[at as usize]).collect()
     }
 
@@ -121,12 +121,13 @@ impl Tree {
             true => bounds.square(&target),
             false => f64::INFINITY,
         };
-        self.least(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.order[*at as usize])
+        self.least::<true>(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.order[*at as usize])
     }
 
-    /// The place farthest along a direction, and how far it is; of equally far ones their coordinates decide.
+    /// A place farthest along a direction, and how far it is.
     pub(super) fn farthest(&self, direction: [f64; 3]) -> Option<(u32, f64)> {
-        let found = self.least(1, f64::INFINITY, |at| -along(at, direction), |bounds| -bounds.most_along(direction));
+        let found =
+            self.least::<false>(1, f64::MAX, |at| -along(at, direction), |bounds| -bounds.most_along(direction));
         found.first().map(|(along, at)| (self.order[*at as usize], -along))
     }
 
@@ -157,16 +158,17 @@ impl Tree {
         found
     }
 
-    /// The places that cost least, of which none costs more than `most`, and their costs, rising; of equal ones their coordinates decide. No
-    /// place in some bounds costs less than these.
-    fn least(
+    /// The places that cost least, of which none costs more than `most`, and their costs, rising. Of equal ones their coordinates decide where
+    /// `IS_EXACT` says so, else any are found. No place in some bounds costs less than these.
+    fn least<const IS_EXACT: bool>(
         &self,
         count: usize,
         most: f64,
         of_place: impl Fn(&[f64; 3]) -> f64,
         of_bounds: impl Fn(&Bounds) -> f64,
     ) -> Found {
-        let mut search = Search { tree: self, count, of_place, of_bounds, most, found: Found::new() };
+        let mut search: Search<'_, _, _, IS_EXACT> =
+            Search { tree: self, count, of_place, of_bounds, most, found: Found::new() };
         search.visit(self.root());
         search.found
     }
@@ -178,7 +180,7 @@ pub(crate) type Near = SmallVec<[u32; 16]>;
 /// Costs and places in the order of the tree.
 type Found = SmallVec<[(f64, u32); 16]>;
 
-struct Search<'t, P, B> {
+struct Search<'t, P, B, const IS_EXACT: bool> {
     tree: &'t Tree,
     count: usize,
     of_place: P,
@@ -188,17 +190,23 @@ struct Search<'t, P, B> {
     found: Found,
 }
 
-impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64> Search<'_, P, B> {
+impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64, const IS_EXACT: bool> Search<'_, P, B, IS_EXACT> {
     fn visit(&mut self, node: Node) {
         let Some([below, above]) = node.halves() else { return self.look_at(node.places) };
         let (a, b) = (self.cost(&below), self.cost(&above));
         let [first, second] = if a <= b { [(below, a), (above, b)] } else { [(above, b), (below, a)] };
-        if first.1 <= self.most {
+        if self.counts(first.1) {
             self.visit(first.0);
         }
-        if second.1 <= self.most {
+        if self.counts(second.1) {
             self.visit(second.0);
         }
+    }
+
+    /// Whether a place of this cost may be one of those that are looked for.
+    #[inline]
+    fn counts(&self, cost: f64) -> bool {
+        cost < self.most || IS_EXACT && cost == self.most
     }
 
     #[inline]
@@ -211,7 +219,7 @@ impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64> Search<'_, P, B> {
         let tree = self.tree;
         for (at, own) in (places.start..).zip(&tree.at[places]) {
             let cost = (self.of_place)(own);
-            if cost <= self.most {
+            if self.counts(cost) {
                 self.take(at, own, cost);
             }
         }
@@ -288,15 +296,16 @@ mod tests {
             prop_assert_eq!(tree.nearest_within(target, 25.0, count).to_vec(), near);
             let direction = target.map(|x| x - 9.5);
             let along = |number: &u32| all[*number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
-            prop_assert!(tree.about(target, 5).len() >= 5.min(all.len()) && tree.about(target, 5).len() <= 10);
+            let about = tree.about(target, 5).len();
+            prop_assert!(about >= 5.min(all.len()) && about <= LEAF.max(10), "{about}");
             let most = expected.iter().map(along).fold(f64::NEG_INFINITY, f64::max);
             let beyond = |number: &&u32| {
                 all[**number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>()
                     > target.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>()
             };
             prop_assert_eq!(tree.nearest_beyond(target, direction), expected.iter().find(beyond).copied());
-            let first = (0..all.len() as u32).find(|number| along(number) == most).map(|number| (number, most));
-            prop_assert_eq!(tree.farthest(direction), first);
+            let farthest = tree.farthest(direction).unwrap();
+            prop_assert_eq!((along(&farthest.0), farthest.1), (most, most));
             expected.truncate(count);
             prop_assert_eq!(tree.nearest_within(target, f64::INFINITY, count).to_vec(), expected);
         }

@@ -181,6 +181,15 @@ pub(crate) struct PointSet {
     pub(crate) setting: Setting,
 }
 
+/// Where a target lies on an axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Position {
+    At,
+    /// Between these neighbours.
+    Between(f64, f64),
+    Outside,
+}
+
 /// The coordinates of points on one axis.
 #[derive(Debug)]
 pub(crate) struct OnAxis {
@@ -235,6 +244,21 @@ impl PointSet {
             values.dedup();
             OnAxis { has_absent, values }
         })
+    }
+
+    /// Where a target lies on an axis among the coordinates of all points. Where rows are padded, and without a coordinate, it counts as at one.
+    pub(crate) fn on(&self, axis: usize, target: &Coordinates) -> Position {
+        let wanted = target[axis];
+        if wanted.is_nan() || self.axes.padded.is_some_and(|padded| usize::from(padded) == axis) {
+            return Position::At;
+        }
+        let values = &self.on_axis(axis).values[..];
+        let ([least, ..], [.., most]) = (values, values) else { return Position::Outside };
+        if !(*least..=*most).contains(&wanted) {
+            return Position::Outside;
+        }
+        let above = values.partition_point(|value| *value < wanted);
+        if values[above] == wanted { Position::At } else { Position::Between(values[above - 1], values[above]) }
     }
 
     /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.

@@ -46,8 +46,8 @@ pub(crate) fn among(
     (planes, tree): (&Planes, &Tree),
 ) -> Option<Inside> {
     let axes = target.len();
-    let Simplex { corners, is_alone } = walk::simplex(all, first, target, (planes, tree))?;
-    if is_alone {
+    let Simplex { corners, on_sphere } = walk::simplex(all, first, target, (planes, tree))?;
+    if on_sphere.as_ref().is_some_and(|others| others.is_empty()) {
         let weights = corners.iter().filter(|(_, weight)| *weight > WEIGHT_TOLERANCE);
         let weights: SmallVec<[(usize, f64); 4]> = weights.map(|(number, own)| (*number as usize, *own)).collect();
         let value = weights.iter().map(|(number, weight)| value(*number as u32) * weight).sum();
@@ -55,15 +55,20 @@ pub(crate) fn among(
     }
     let mut numbers: Vec<u32> = corners.iter().map(|(number, _)| *number).collect();
     let mut programme = Programme::around(numbers.iter().map(|number| &all[*number as usize][..axes]), target);
-    let on_sphere = loop {
-        let multipliers = programme.empty_sphere()?;
-        let more = within(&numbers, all, &Sphere::of(&multipliers, axes), target, tree);
-        if more.is_empty() {
-            break programme.on_sphere(&multipliers);
-        }
+    let mut more = on_sphere.clone().unwrap_or_default();
+    let multipliers = loop {
         more.iter().for_each(|number| programme.add(&all[*number as usize][..axes], target));
         numbers.extend(more);
+        let multipliers = programme.empty_sphere()?;
+        if on_sphere.is_some() && programme.is_around_first() {
+            break multipliers;
+        }
+        more = within(&numbers, all, &Sphere::of(&multipliers, axes), target, tree);
+        if more.is_empty() {
+            break multipliers;
+        }
     };
+    let on_sphere = programme.on_sphere(&multipliers);
     let mut inside = inside(programme, |place| value(numbers[place]), numbers.len(), &on_sphere)?;
     inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
     Some(inside)

@@ -71,6 +71,11 @@ impl Programme {
         Programme { basis: [0, 1, 2, 3], ..Programme::new(corners, target) }
     }
 
+    /// Whether it is still solved by the first places.
+    pub(super) fn is_around_first(&self) -> bool {
+        self.basis[..self.rows].iter().all(|place| *place < self.rows)
+    }
+
     /// With one more place.
     pub(super) fn add(&mut self, at: &[f64], target: &[f64]) {
         let mut column = [0.0; MOST];

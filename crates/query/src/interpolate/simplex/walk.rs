@@ -5,7 +5,7 @@
 
 use super::among::Planes;
 use super::programme::WEIGHT_TOLERANCE;
-use crate::interpolate::near::Tree;
+use crate::interpolate::near::{Near, Tree};
 use smallvec::SmallVec;
 
 /// Steps after which what has been found has to do: the programme goes on from there.
@@ -13,7 +13,7 @@ const MOST_STEPS: usize = 200;
 /// Places about a target that are looked at first.
 const ABOUT: usize = 8;
 /// Places in or on a sphere that are looked at together: more than a simplex has corners.
-const IN_SPHERE: usize = 8;
+const IN_SPHERE: usize = 12;
 /// By this share of its radius a place may lie outside of a sphere and count as on it.
 pub(super) const ON_SPHERE: f64 = 1e-6;
 /// By this share of the square of its radius a place must lie inside of a sphere.
@@ -83,8 +83,8 @@ impl Shares {
 pub(super) struct Simplex {
     /// Its corners, and what weights they have at the target.
     pub(super) corners: SmallVec<[(u32, f64); 4]>,
-    /// Whether no other place lies in or on its sphere.
-    pub(super) is_alone: bool,
+    /// Other places on its sphere; `None` where there may be more, or some inside.
+    pub(super) on_sphere: Option<Near>,
 }
 
 /// The simplex around a target in whose sphere no other place lies, but for rounding; `None` if the target lies outside of all places. The places
@@ -99,11 +99,11 @@ pub(super) fn simplex(
     at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
     let mut walk = Walk::new(all, at, target.len(), first, tree)?;
     walk.go_around(planes)?;
-    let is_alone = walk.go_down();
+    let on_sphere = walk.go_down();
     let corners = walk.corners.iter().zip(walk.shares.weights).filter(|(corner, _)| corner.number != ABOVE);
     let mut corners: SmallVec<[(u32, f64); 4]> = corners.map(|(corner, weight)| (corner.number, weight)).collect();
     corners.sort_unstable_by_key(|(number, _)| *number);
-    Some(Simplex { corners, is_alone })
+    Some(Simplex { corners, on_sphere })
 }
 
 /// A simplex around a target on its way.
@@ -119,11 +119,9 @@ struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     fn new(all: &'w [[f64; 3]], target: [f64; 3], axes: usize, first: &[u32], tree: &'w Tree) -> Option<Walk<'w>> {
-        let seen = |number: &u32| seen(all, target, *number);
-        let mut known: SmallVec<[Corner; 32]> = first.iter().map(seen).collect();
-        if known.len() <= axes {
-            known.extend(tree.about(target, ABOUT).iter().map(seen));
-        }
+        let mut known: SmallVec<[Corner; 32]> = SmallVec::new();
+        let about = if first.len() <= axes { tree.about(target, ABOUT) } else { &[] };
+        first.iter().chain(about).for_each(|number| known.push(seen(all, target, *number)));
         let reach = |axis: usize| {
             let most = known.iter().map(|place| place.at[axis].abs()).fold(0.0, f64::max);
             if most > 0.0 { most } else { 1.0 }
@@ -201,8 +199,8 @@ impl<'w> Walk<'w> {
         Some(())
     }
 
-    /// Walks until no place lies in the sphere; whether none but the corners lies on it.
-    fn go_down(&mut self) -> bool {
+    /// Walks until no place lies in the sphere: those on it beside the corners, where that are all.
+    fn go_down(&mut self) -> Option<Near> {
         for _ in 0..MOST_STEPS {
             let (square, slope) = self.shares.affine(|corner| self.corners[corner].square);
             let mut centre = times(slope, 0.5);
@@ -211,29 +209,35 @@ impl<'w> Walk<'w> {
             }
             let radius_square = square + dot(centre, centre);
             let depth = |place: &Corner| place.square - square - 2.0 * dot(centre, place.at);
-            let is_inside = |place: &&Corner| depth(place) < -DEPTH * radius_square && !self.has(place);
-            let deepest = |places: &[Corner]| {
-                let inside = places.iter().filter(is_inside);
-                inside.min_by(|a, b| depth(a).total_cmp(&depth(b))).copied()
+            let deepest = |walk: &Self, places: &[Corner]| {
+                let mut deepest: Option<(f64, Corner)> = None;
+                for place in places {
+                    let own = depth(place);
+                    if own < deepest.map_or(-DEPTH * radius_square, |(least, _)| least) && !walk.has(place) {
+                        deepest = Some((own, *place));
+                    }
+                }
+                deepest.map(|(_, place)| place)
             };
-            let mut entering = deepest(&self.known);
+            let mut entering = deepest(self, &self.known);
             if entering.is_none() {
                 let at = minus(self.target, times(centre, -1.0));
                 let reach = 1.0 + ON_SPHERE;
-                let near = self.tree.nearest_within(at, radius_square * reach * reach, IN_SPHERE);
-                let near: SmallVec<[Corner; IN_SPHERE]> =
-                    near.iter().map(|number| seen(self.all, self.target, *number)).collect();
-                entering = deepest(&near);
+                let mut near = self.tree.nearest_within(at, radius_square * reach * reach, IN_SPHERE);
+                let looked_at = self.known.len();
+                near.iter().for_each(|number| {
+                    self.see(*number);
+                });
+                entering = deepest(self, &self.known[looked_at..]);
                 if entering.is_none() {
-                    return near.iter().all(|place| self.has(place));
+                    let are_all = near.len() < IN_SPHERE;
+                    near.retain(|number| self.corners.iter().all(|corner| corner.number != *number));
+                    return are_all.then_some(near);
                 }
-                near.iter().for_each(|place| self.known.push(*place));
             }
-            if entering.and_then(|entering| self.swap(entering)).is_none() {
-                return false;
-            }
+            self.swap(entering?)?;
         }
-        false
+        None
     }
 
     /// Takes a place in and lets the corner go that is first to have no weight.
