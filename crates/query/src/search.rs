@@ -239,6 +239,7 @@ pub(crate) fn fit(
     let mut so_far = "identity";
     let (mut added, mut changed, mut share) = (0.0, 0u8, 1.0f64);
     let mut is_of_other_type = false;
+    let mut tokens = None;
     let mut shapes = inputs.iter();
     for (at, (operand, row_type)) in operands.iter().zip(types).enumerate() {
         let is_same = shapes.next_is(&operand.shape);
@@ -258,10 +259,17 @@ pub(crate) fn fit(
         let shape = shapes.next()?;
         let rule = tolerance.rule(at, &operand.shape, &shape)?;
         if is_padding_rule(rule) && rules.padded != Padded::ByLastRule {
-            if rules.padded == Padded::Never
-                || rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, &shape)
-            {
+            if rules.padded == Padded::Never {
                 return None;
+            }
+            if rules.pads_tokens_only {
+                let padded = tolerance.padded_tokens(at, &operand.shape, &shape)?;
+                // Other inputs have the tokens of the first one, or what is padded is something else.
+                match tokens {
+                    None if at == 0 => tokens = Some(padded),
+                    own if own != Some(padded) => return None,
+                    _ => {}
+                }
             }
             added += (elements(&operand.shape) as f64 - elements(&shape) as f64).max(1.0);
             share = share.min(covered(&shape, &operand.shape));

@@ -51,12 +51,12 @@ impl Arrangement {
     }
 }
 
-/// Where the inputs of a class have their tokens, of up to three and of more dimensions. Queries of four may have heads before tokens, and
-/// of a kernel that nobody described no dimension is known.
+/// Where the inputs of a class have their tokens, of up to three and of more dimensions. Of attention the first dimension may be a batch, and
+/// another length is another call; of a kernel that nobody described no dimension is known.
 fn tokens_of(class: KernelClass) -> [Option<usize>; 2] {
     match class {
-        KernelClass::Generic => [None, None],
-        class if class.is_attention() || class == KernelClass::LatentAttention => [Some(0), None],
+        KernelClass::Generic | KernelClass::LatentAttention => [None, None],
+        class if class.is_attention() || class.has_request_lengths() => [None, None],
         _ => [Some(0), Some(1)],
     }
 }
@@ -166,27 +166,27 @@ impl Tolerance {
         None
     }
 
-    /// Whether a padded input is padded in its tokens alone, at most to the next tile: not in batch, heads, sizes or weights.
-    pub(crate) fn pads_tokens_only(&self, at: usize, query: &[i64], row: &[i64]) -> bool {
+    /// The tokens of a query's input and of a row's that is padded in these alone, at most to the next tile: not in batch, heads, sizes or
+    /// weights. `None` if it is padded in anything else.
+    pub(crate) fn padded_tokens(&self, at: usize, query: &[i64], row: &[i64]) -> Option<[i64; 2]> {
         let stripped = strip(query);
         let only = |query: &[i64], row: &[i64], tokens: Option<usize>| {
-            query.len() == row.len()
-                && query
-                    .iter()
-                    .zip(row)
-                    .enumerate()
-                    .all(|(at, (query, row))| query == row || tokens == Some(at) && is_next_tile(*query, *row))
+            let tokens = tokens?;
+            let has_same = |at: usize| query[at] == row[at] || tokens == at && is_next_tile(query[at], row[at]);
+            (query.len() == row.len() && (0..query.len()).all(has_same))
+                .then(|| Some([*query.get(tokens)?, *row.get(tokens)?]))
+                .flatten()
         };
         let tokens = match (self.is_matmul, stripped.len()) {
             (true, _) if at > 0 => None,
             (true, rank) if rank >= 3 => Some(rank - 2),
             (_, rank) => self.tokens[usize::from(rank >= 4)],
         };
-        let is_matrix = |matrix: Option<[i64; 2]>| matrix.is_some_and(|matrix| only(&matrix, row, Some(0)));
+        let of_matrix = |matrix: Option<[i64; 2]>| only(&matrix?, row, Some(0));
         only(stripped, row, tokens)
-            || only(stripped, strip(row), tokens)
-            || (self.flattens && is_matrix(flattened(query)))
-            || (self.merges && is_matrix(merged(query)))
+            .or_else(|| only(stripped, strip(row), tokens))
+            .or_else(|| of_matrix(flattened(query).filter(|_| self.flattens)))
+            .or_else(|| of_matrix(merged(query).filter(|_| self.merges)))
     }
 
     /// The matrices that a query's input with three dimensions could be to this kernel.
@@ -319,22 +319,24 @@ mod tests {
     #[test]
     fn only_tokens_are_padded_where_that_is_asked_for() {
         let of = |class| Tolerance::of("any", class, ReaderKind::Own);
+        let pads = |tolerance: &Tolerance, at: usize, query: &[i64], row: &[i64]| {
+            tolerance.padded_tokens(at, query, row).is_some()
+        };
         let matmul = of(KernelClass::MatMul);
-        assert!(matmul.pads_tokens_only(0, &[16, 512], &[1, 512]));
-        assert!(!matmul.pads_tokens_only(0, &[16, 512], &[16, 500]));
-        assert!(!matmul.pads_tokens_only(1, &[16, 512], &[1, 512]), "a weight has no tokens");
+        assert!(pads(&matmul, 0, &[16, 512], &[1, 512]));
+        assert!(!pads(&matmul, 0, &[16, 512], &[16, 500]));
+        assert!(!pads(&matmul, 1, &[16, 512], &[1, 512]), "a weight has no tokens");
         let batched = of(KernelClass::BatchMatMul);
-        assert!(batched.pads_tokens_only(0, &[8, 16, 512], &[8, 10, 512]));
-        assert!(!batched.pads_tokens_only(0, &[16, 16, 512], &[8, 16, 512]), "heads are not tokens");
+        assert!(pads(&batched, 0, &[8, 16, 512], &[8, 10, 512]));
+        assert!(!pads(&batched, 0, &[16, 16, 512], &[8, 16, 512]), "heads are not tokens");
         let (rope, far) = (of(KernelClass::Rope), of(KernelClass::MatMul));
-        assert!(rope.pads_tokens_only(0, &[8, 16, 4, 64], &[8, 10, 4, 64]));
-        assert!(!rope.pads_tokens_only(0, &[16, 10, 4, 64], &[8, 10, 4, 64]), "a batch is not padded");
-        let attention = of(KernelClass::Attention);
-        assert!(attention.pads_tokens_only(0, &[16, 4, 64], &[10, 4, 64]));
-        assert!(!attention.pads_tokens_only(0, &[8, 16, 4, 64], &[8, 10, 4, 64]), "may be heads");
-        assert!(!far.pads_tokens_only(0, &[64, 512], &[1, 512]), "64 is more than one tile from 1");
+        assert!(pads(&rope, 0, &[8, 16, 4, 64], &[8, 10, 4, 64]));
+        assert!(!pads(&rope, 0, &[16, 10, 4, 64], &[8, 10, 4, 64]), "a batch is not padded");
+        let attention = of(KernelClass::DecodeAttention);
+        assert!(!pads(&attention, 0, &[16, 4, 64], &[10, 4, 64]), "a batch is not padded");
+        assert!(!pads(&far, 0, &[64, 512], &[1, 512]), "64 is more than one tile from 1");
         let norm = of(KernelClass::Norm);
-        assert!(norm.pads_tokens_only(0, &[2, 8, 512], &[10, 512]));
-        assert!(!norm.pads_tokens_only(0, &[16, 512], &[16, 500]));
+        assert!(pads(&norm, 0, &[2, 8, 512], &[10, 512]));
+        assert!(!pads(&norm, 0, &[16, 512], &[16, 500]));
     }
 }

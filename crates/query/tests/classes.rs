@@ -322,6 +322,24 @@ fn a_kernel_that_nobody_described_is_not_padded() -> AnyResult<()> {
 }
 
 #[test]
+fn inputs_are_padded_together_or_not_at_all() -> AnyResult<()> {
+    let norm = [("60,512;48".to_owned(), "DT_BF16;DT_BF16", 10.0)];
+    let add = [("60,8,64;60,2,64".to_owned(), "DT_BF16;DT_BF16", 5.0)];
+    let mapping = "kernel_tables:\n  some_norm: {class: norm}\n  some_add: {class: elementwise}\n";
+    let files = [("some_norm.csv", &*table(&norm)), ("some_add.csv", &*table(&add)), ("op_mapping.yaml", mapping)];
+    let (_folder, database) = database(&files)?;
+    let source = |name: &str, shapes: &str| -> AnyResult<Option<Source>> {
+        let query = kernel(name, shapes, "DT_BF16")?;
+        Ok(answer(&database, ReaderSemantics::Corrected, &query).map(|(_, source, _)| source))
+    };
+    assert_eq!(source("some_norm", "64,512;48")?, Some(Source::Padded));
+    assert_eq!(source("some_norm", "60,512;64")?, None, "no tokens");
+    assert_eq!(source("some_add", "64,8,64;64,2,64")?, Some(Source::Padded));
+    assert_eq!(source("some_add", "60,8,64;64,2,64")?, None, "not those of the first");
+    Ok(())
+}
+
+#[test]
 fn a_padded_row_with_a_size_of_zero_is_no_measured_one() -> AnyResult<()> {
     let rows = [("60,0,128".to_owned(), "DT_BF16", 10.0)];
     let mapping = "kernel_tables:\n  some_norm: {class: norm}\n";
