@@ -5,6 +5,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 type TestResult = Result<(), Box<dyn Error>>;
@@ -103,11 +104,33 @@ fn write(folder: &Path, name: &str, line: &str) -> Result<PathBuf, Box<dyn Error
     Ok(page)
 }
 
+/// The folder of all pages, which are written once.
+fn written() -> Result<&'static Path, Box<dyn Error>> {
+    static WRITTEN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let write_all = || {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        for (name, line) in pages() {
+            write(&folder, name, &line).map_err(|error| error.to_string())?;
+        }
+        Ok(folder)
+    };
+    Ok(WRITTEN.get_or_init(write_all).as_ref().map(PathBuf::as_path).map_err(String::as_str)?)
+}
+
+/// The page of a name.
+fn page(name: &str) -> Result<PathBuf, Box<dyn Error>> {
+    Ok(written()?.join(format!("{name}.html")))
+}
+
 #[test]
 fn each_page_opens_with_a_verdict_and_is_the_same_the_next_time() -> TestResult {
     let folder = TempDir::new()?;
+    let read = |page: PathBuf, folder: &Path| -> Result<String, Box<dyn Error>> {
+        Ok(std::fs::read_to_string(page)?.replace(&folder.display().to_string(), "FOLDER"))
+    };
     for (name, line) in pages() {
-        let page = std::fs::read_to_string(write(folder.path(), name, &line)?)?;
+        let page = read(page(name)?, written()?)?;
         let opening = page.split("<p class=\"verdict\">").nth(1).and_then(|rest| rest.split("</p>").next());
         assert!(
             opening.is_some_and(|verdict| verdict.ends_with('.') && !verdict.contains("NaN")),
@@ -121,7 +144,7 @@ fn each_page_opens_with_a_verdict_and_is_the_same_the_next_time() -> TestResult 
                 "{opening:?}"
             );
         }
-        assert_eq!(page, std::fs::read_to_string(write(folder.path(), name, &line)?)?, "{name}");
+        assert_eq!(page, read(write(folder.path(), name, &line)?, folder.path())?, "{name}");
     }
     Ok(())
 }
@@ -141,8 +164,8 @@ fn each_page_loads_without_a_complaint_and_fits_a_phone() -> TestResult {
     let folder = TempDir::new()?;
     let pictures = std::env::var_os("PERFDB_SCREENSHOTS").map(PathBuf::from);
     let mut all = Vec::new();
-    for (name, line) in pages() {
-        let page = write(folder.path(), name, &line)?;
+    for (name, _) in pages() {
+        let page = page(name)?;
         browser.resize(1180, 1180)?;
         browser.open(&page)?;
         assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
@@ -228,11 +251,10 @@ const COLOURS: &str = "[...document.querySelectorAll('.legend li')].map((one) =>
 #[test]
 fn nothing_is_cut_or_unclear_and_colours_mean_the_same() -> TestResult {
     let Some(mut browser) = Browser::start()? else { return Ok(()) };
-    let folder = TempDir::new()?;
     let mut faults = Vec::new();
     let mut colours: Vec<String> = Vec::new();
-    for (name, line) in pages() {
-        let page = write(folder.path(), name, &line)?;
+    for (name, _) in pages() {
+        let page = page(name)?;
         browser.show_on("screen", "light")?;
         browser.resize(1400, 1000)?;
         browser.open(&page)?;

@@ -111,7 +111,7 @@ fn product(m: i64, n: i64, k: i64) -> Query {
 
 fn of_type(m: i64, n: i64, k: i64, dtype: DType) -> Query {
     let tensor = |shape: [i64; 2]| Tensor::new(shape, dtype);
-    Query::operator("op").input(tensor([m, k])).input(tensor([k, n]))
+    Query::operator("op").input(tensor([m, k])).input(tensor([n, k]))
 }
 
 fn table(rows: usize, shape: fn(usize, usize) -> [i64; 3]) -> String {
