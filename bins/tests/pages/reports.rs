@@ -87,8 +87,7 @@ fn slower_or_faster(line: &str) -> String {
 /// Writes the page of a command line.
 fn write(folder: &Path, name: &str, line: &str) -> Result<PathBuf, Box<dyn Error>> {
     let page = folder.join(format!("{name}.html"));
-    measured_again(folder)?;
-    let after = folder.join("after").display().to_string();
+    let after = shared().join("after").display().to_string();
     let line = line.replace("DATA", "testdata").replace("OUT", &page.display().to_string()).replace("AFTER", &after);
     let mut words = line.split(' ');
     let tool = assert_cmd::cargo::cargo_bin(words.next().unwrap_or_default());
@@ -104,33 +103,30 @@ fn write(folder: &Path, name: &str, line: &str) -> Result<PathBuf, Box<dyn Error
     Ok(page)
 }
 
-/// The folder of all pages, which are written once.
-fn written() -> Result<&'static Path, Box<dyn Error>> {
-    static WRITTEN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let write_all = || {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
-        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        for (name, line) in pages() {
-            write(&folder, name, &line).map_err(|error| error.to_string())?;
-        }
-        Ok(folder)
-    };
-    Ok(WRITTEN.get_or_init(write_all).as_ref().map(PathBuf::as_path).map_err(String::as_str)?)
+/// Where the pages are that are written once, and the database that was measured again.
+fn shared() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages")
 }
 
-/// The page of a name.
+/// The page of a name: all are written when the first one is asked for.
 fn page(name: &str) -> Result<PathBuf, Box<dyn Error>> {
-    Ok(written()?.join(format!("{name}.html")))
+    static WRITTEN: OnceLock<Result<(), String>> = OnceLock::new();
+    let write_all = || -> TestResult {
+        measured_again(&shared())?;
+        for (name, line) in pages() {
+            write(&shared(), name, &line)?;
+        }
+        Ok(())
+    };
+    WRITTEN.get_or_init(|| write_all().map_err(|error| error.to_string())).as_ref().map_err(String::as_str)?;
+    Ok(shared().join(format!("{name}.html")))
 }
 
 #[test]
 fn each_page_opens_with_a_verdict_and_is_the_same_the_next_time() -> TestResult {
     let folder = TempDir::new()?;
-    let read = |page: PathBuf, folder: &Path| -> Result<String, Box<dyn Error>> {
-        Ok(std::fs::read_to_string(page)?.replace(&folder.display().to_string(), "FOLDER"))
-    };
     for (name, line) in pages() {
-        let page = read(page(name)?, written()?)?;
+        let page = std::fs::read_to_string(page(name)?)?;
         let opening = page.split("<p class=\"verdict\">").nth(1).and_then(|rest| rest.split("</p>").next());
         assert!(
             opening.is_some_and(|verdict| verdict.ends_with('.') && !verdict.contains("NaN")),
@@ -144,7 +140,7 @@ fn each_page_opens_with_a_verdict_and_is_the_same_the_next_time() -> TestResult 
                 "{opening:?}"
             );
         }
-        assert_eq!(page, read(write(folder.path(), name, &line)?, folder.path())?, "{name}");
+        assert_eq!(page, std::fs::read_to_string(write(folder.path(), name, &line)?)?, "{name}");
     }
     Ok(())
 }

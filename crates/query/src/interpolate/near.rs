@@ -113,13 +113,10 @@ impl Tree {
     /// The nearest one beyond a plane through a target: along its normal.
     pub(super) fn nearest_beyond(&self, target: [f64; 3], normal: [f64; 3]) -> Option<u32> {
         let least = along(&target, normal);
-        let of_place = |at: &[f64; 3]| match along(at, normal) > least {
-            true => square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]),
-            false => f64::INFINITY,
-        };
-        let of_bounds = |bounds: &Bounds| match bounds.most_along(normal) > least {
-            true => bounds.square(&target),
-            false => f64::INFINITY,
+        let distance = |at: &[f64; 3]| square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]);
+        let of_place = |at: &[f64; 3]| if along(at, normal) > least { distance(at) } else { f64::INFINITY };
+        let of_bounds = |bounds: &Bounds| {
+            if bounds.most_along(normal) > least { bounds.square(&target) } else { f64::INFINITY }
         };
         self.least::<true>(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.order[*at as usize])
     }

@@ -76,12 +76,12 @@ pub(crate) fn find(
 fn fit(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> Option<f64> {
     let shape = row.outputs().get(0)?;
     let shape = &*shape;
-    let of = |query: &[i64]| match query == shape || query == strip(shape) {
-        true => Some(0.0),
-        false if is_padded(query, shape) || is_padded(query, strip(shape)) => {
-            Some((elements(query) as f64 - elements(shape) as f64).max(1.0))
+    let of = |query: &[i64]| {
+        if query == shape || query == strip(shape) {
+            return Some(0.0);
         }
-        false => None,
+        let added = || (elements(query) as f64 - elements(shape) as f64).max(1.0);
+        (is_padded(query, shape) || is_padded(query, strip(shape))).then(added)
     };
     of(wanted).or_else(|| flat.filter(|_| shape.len() == 2).and_then(|flat| of(&flat)))
 }
