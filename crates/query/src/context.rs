@@ -48,11 +48,6 @@ impl<'d> Context<'d> {
         Context { rules, ..*self }
     }
 
-    /// Whether it is noted what was tried.
-    pub(crate) fn is_explained(&self) -> bool {
-        self.explanation.is_some()
-    }
-
     /// The kernel type of an entry and its alternates, without repetitions.
     #[inline]
     pub(crate) fn names<'e>(&self, entry: &'e Entry) -> Names<'e> {

@@ -41,14 +41,10 @@ fn other_types(context: &Context<'_>) -> impl Iterator<Item = (DType, DType)> {
 
 fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, LookupError> {
     // The one value that is returned, so that an answer is made where the caller wants it and not copied.
-    let mut answer = match context.rules.unpadded.filter(|_| layer == Layer::Interpolating && !context.is_explained()) {
-        // Padded rows, which take longer to find, are looked for where neither a row nor its neighbours answer.
-        Some(unpadded) => lookup::lookup(&context.under(unpadded)),
-        None => lookup::lookup(context),
+    let mut answer = match layer {
+        Layer::Measured => lookup::lookup(context),
+        Layer::Interpolating => of_both_layers(context),
     };
-    if layer == Layer::Interpolating && !is_final(context, &answer) {
-        answer = between_rows(context, answer);
-    }
     if let Ok(answer) = &mut answer
         && context.state.is_of_other_version(answer)
     {
@@ -60,25 +56,23 @@ fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, LookupError> {
     answer
 }
 
-/// Whether nothing between rows comes before an answer.
-fn is_final(context: &Context<'_>, answer: &Result<Answer, LookupError>) -> bool {
-    match answer {
+/// The answer of rows, else the one between them, else what the rows have that is not final.
+fn of_both_layers(context: &Context<'_>) -> Result<Answer, LookupError> {
+    // Padded rows, which take longer to find, are looked for where nothing else answers; an explanation names them in their place.
+    let unpadded = context.rules.unpadded.filter(|_| context.explanation.is_none());
+    let measured = lookup::lookup(&context.under(unpadded.unwrap_or(context.rules)));
+    let is_final = match &measured {
         Ok(answer) => answer.source != Source::Partial && !(answer.is_padded() && context.rules.bracket_before_padding),
         Err(miss) => miss.is_unreadable(),
+    };
+    if is_final {
+        return measured;
     }
-}
-
-/// The answer between rows, or what the measured reader has if there is none.
-fn between_rows(context: &Context<'_>, measured: Result<Answer, LookupError>) -> Result<Answer, LookupError> {
     let miss = match interpolate::lookup(context) {
         Ok(answer) => return Ok(answer),
         Err(miss) => miss,
     };
-    let measured = match context.rules.unpadded {
-        Some(_) if !context.is_explained() => lookup::lookup(context),
-        _ => measured,
-    };
-    match measured {
+    match if unpadded.is_some() { lookup::lookup(context) } else { measured } {
         Ok(answer) if context.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),
         // The reader of 2025 reports the reason of the exact search.
         Err(exact) if !context.rules.is_newest => Err(exact),

@@ -173,9 +173,8 @@ impl Tolerance {
         let only = |query: &[i64], row: &[i64], tokens: Option<usize>| {
             let tokens = tokens?;
             let has_same = |at: usize| query[at] == row[at] || tokens == at && is_next_tile(query[at], row[at]);
-            (query.len() == row.len() && (0..query.len()).all(has_same))
-                .then(|| Some([*query.get(tokens)?, *row.get(tokens)?]))
-                .flatten()
+            let is_padded = tokens < query.len() && query.len() == row.len() && (0..query.len()).all(has_same);
+            is_padded.then(|| [query[tokens], row[tokens]])
         };
         let tokens = match (self.is_matmul, stripped.len()) {
             (true, _) if at > 0 => None,

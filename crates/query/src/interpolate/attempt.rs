@@ -4,7 +4,7 @@ use super::among::Among;
 use super::axes::{AxisSet, Coordinates, MOST_AXES};
 use super::corrected;
 use super::floor;
-use super::points::{Group, PointIndex, PointSet, Position, SliceRef};
+use super::points::{Group, PointIndex, PointSet, SliceRef};
 use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
@@ -223,23 +223,24 @@ fn narrowest<'p>(
         context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
         Some(status)
     };
-    let positions: [Position; MOST_AXES] = std::array::from_fn(|axis| points.on(axis, target));
-    let is_outside = !context.is_explained() && positions.contains(&Position::Outside);
+    let brackets: [Option<[f64; 2]>; MOST_AXES] = std::array::from_fn(|axis| points.bracket(axis, target));
+    let is_outside = context.explanation.is_none() && brackets.contains(&None);
     for (at, &set) in axes.sets.iter().enumerate() {
         if is_outside && statuses.iter().flatten().any(|status| *status != NO_AXIS) {
             // No other set answers either.
             break;
         }
         // No points between which the target lies have neighbours nearer than those of all points.
-        let least = || set.iter().map(|axis| corrected::width(positions[usize::from(*axis)])).sum::<f64>();
+        let least =
+            || set.iter().map(|axis| brackets[usize::from(*axis)].map_or(f64::INFINITY, corrected::width)).sum::<f64>();
         if best.as_ref().is_some_and(|(narrowest, _)| least() >= *narrowest) {
             continue;
         }
         let wanted = coordinates(set, target);
         let wanted = &wanted[..set.len()];
         // Points agree with the target in all other axes.
-        let agrees =
-            || (0u8..).zip(&positions).all(|(axis, position)| *position == Position::At || set.contains(&axis));
+        let is_at = |bracket: &Option<[f64; 2]>| bracket.is_some_and(|[low, high]| low.total_cmp(&high).is_eq());
+        let agrees = || (0u8..).zip(&brackets).all(|(axis, bracket)| is_at(bracket) || set.contains(&axis));
         let tried = match limit {
             Some(limit) if set.len() as i64 > limit => Err(DISABLED),
             _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),

@@ -2,7 +2,6 @@
 
 use super::attempt::{FEW, OUTSIDE, Status, Value};
 use super::axes::AxisSet;
-use super::points::Position;
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
 use smallvec::SmallVec;
@@ -15,20 +14,15 @@ const LEAST_CONFIDENCE: f64 = 0.3;
 
 /// The least width that a bracket around a target can have in a slice; `None` if the target is outside.
 pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
-    wanted.iter().enumerate().try_fold(0.0, |width, (axis, wanted)| {
-        let [low, high] = slice.bracket(axis, *wanted)?;
-        // Most axes lie on a place.
-        Some(if high > low { width + (scaled(high) - scaled(low)) } else { width })
-    })
+    wanted
+        .iter()
+        .enumerate()
+        .try_fold(0.0, |width, (axis, wanted)| Some(width + self::width(slice.bracket(axis, *wanted)?)))
 }
 
-/// The width between the neighbours of a target on an axis.
-pub(super) fn width(position: Position) -> f64 {
-    match position {
-        Position::At => 0.0,
-        Position::Between(low, high) => scaled(high) - scaled(low),
-        Position::Outside => f64::INFINITY,
-    }
+/// The width between the neighbours on an axis; none where the target lies on a place, as on most axes.
+pub(super) fn width([low, high]: [f64; 2]) -> f64 {
+    if high > low { scaled(high) - scaled(low) } else { 0.0 }
 }
 
 /// The value at a target, and the width of its bracket: the sum of the logarithms over all axes. At a place, on a line or in a whole box;
@@ -120,29 +114,38 @@ fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status>
     Ok((vec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
 }
 
+/// The sides of the narrowest box around a target.
+fn sides(slice: &Slice, wanted: &[f64]) -> Option<[[f64; 2]; 3]> {
+    let mut sides = [[0.0; 2]; 3];
+    for (axis, wanted) in wanted.iter().enumerate() {
+        sides[axis] = slice.bracket(axis, *wanted)?;
+    }
+    Some(sides)
+}
+
+/// The place at a corner of a box, if there is one: on the upper side of each axis whose bit is set.
+fn at_corner(slice: &Slice, sides: &[[f64; 2]; 3], axes: usize, corner: usize) -> Option<u32> {
+    let at: [f64; 3] = std::array::from_fn(|axis| sides[axis][corner >> axis & 1]);
+    slice.place_number(&at[..axes])
+}
+
 /// All corners of the narrowest box around the target, if they are there.
 fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
-    let mut sides = [[0.0; 2]; 3];
+    let sides = sides(slice, wanted)?;
     let (mut shares, mut width) = ([0.0; 3], 0.0);
     for (axis, &wanted) in wanted.iter().enumerate() {
-        let [low, high] = slice.bracket(axis, wanted)?;
-        sides[axis] = [low, high];
-        if high > low {
-            let (low, length) = (scaled(low), scaled(high) - scaled(low));
-            shares[axis] = (scaled(wanted) - low) / length;
-            width += length;
+        let length = self::width(sides[axis]);
+        if length > 0.0 {
+            shares[axis] = (scaled(wanted) - scaled(sides[axis][0])) / length;
         }
+        width += length;
     }
     let mut corners: SmallVec<[(u32, f64); 8]> = SmallVec::new();
     for corner in 0..1usize << wanted.len() {
-        let (mut weight, mut at) = (1.0, [0.0; 3]);
-        for axis in 0..wanted.len() {
-            let is_high = corner >> axis & 1;
-            weight *= if is_high == 1 { shares[axis] } else { 1.0 - shares[axis] };
-            at[axis] = sides[axis][is_high];
-        }
+        let of_axis = |axis: usize| if corner >> axis & 1 == 1 { shares[axis] } else { 1.0 - shares[axis] };
+        let weight: f64 = (0..wanted.len()).map(of_axis).product();
         if weight > 0.0 {
-            corners.push((slice.place_number(&at[..wanted.len()])?, weight));
+            corners.push((at_corner(slice, &sides, wanted.len(), corner)?, weight));
         }
     }
     Some((used(slice, corners.into_iter()), width))
@@ -157,15 +160,8 @@ fn used(slice: &Slice, weights: impl ExactSizeIterator<Item = (u32, f64)>) -> Us
 
 /// The corners of the narrowest box around the target that are there.
 fn corners(slice: &Slice, wanted: &[f64]) -> SmallVec<[u32; 8]> {
-    let brackets = || wanted.iter().enumerate().map(|(axis, wanted)| slice.bracket(axis, *wanted));
-    let Some(sides) = brackets().collect::<Option<SmallVec<[[f64; 2]; 3]>>>() else { return SmallVec::new() };
-    let mut corners = SmallVec::new();
-    for corner in 0..1usize << sides.len() {
-        let mut at = [0.0; 3];
-        at.iter_mut().zip(&sides).enumerate().for_each(|(axis, (at, side))| *at = side[corner >> axis & 1]);
-        corners.extend(slice.place_number(&at[..sides.len()]));
-    }
-    corners
+    let Some(sides) = sides(slice, wanted) else { return SmallVec::new() };
+    (0..1usize << wanted.len()).filter_map(|corner| at_corner(slice, &sides, wanted.len(), corner)).collect()
 }
 
 /// The triangle or tetrahedron of places around the target.

@@ -2,7 +2,7 @@
 
 use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, RowPoint};
 use super::kind::Setting;
-use super::slice::Slice;
+use super::slice::{self, Slice};
 use super::tables::Tables;
 use crate::dtype::one_spelling;
 use crate::shapes::is_equal_or_rounded;
@@ -181,15 +181,6 @@ pub(crate) struct PointSet {
     pub(crate) setting: Setting,
 }
 
-/// Where a target lies on an axis.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Position {
-    At,
-    /// Between these neighbours.
-    Between(f64, f64),
-    Outside,
-}
-
 /// The coordinates of points on one axis.
 #[derive(Debug)]
 pub(crate) struct OnAxis {
@@ -246,19 +237,14 @@ impl PointSet {
         })
     }
 
-    /// Where a target lies on an axis among the coordinates of all points. Where rows are padded, and without a coordinate, it counts as at one.
-    pub(crate) fn on(&self, axis: usize, target: &Coordinates) -> Position {
+    /// The nearest coordinates of all points on both sides of a target on an axis; `None` if one is missing. Where rows are padded, and without a
+    /// coordinate, the target itself.
+    pub(crate) fn bracket(&self, axis: usize, target: &Coordinates) -> Option<[f64; 2]> {
         let wanted = target[axis];
         if wanted.is_nan() || self.axes.padded.is_some_and(|padded| usize::from(padded) == axis) {
-            return Position::At;
+            return Some([wanted; 2]);
         }
-        let values = &self.on_axis(axis).values[..];
-        let ([least, ..], [.., most]) = (values, values) else { return Position::Outside };
-        if !(*least..=*most).contains(&wanted) {
-            return Position::Outside;
-        }
-        let above = values.partition_point(|value| *value < wanted);
-        if values[above] == wanted { Position::At } else { Position::Between(values[above - 1], values[above]) }
+        slice::bracket(&self.on_axis(axis).values, |value| *value, wanted)
     }
 
     /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.

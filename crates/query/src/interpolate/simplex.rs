@@ -10,10 +10,13 @@ mod walk;
 
 pub(crate) use among::{Planes, among};
 
+use super::near::{Near, Tree};
 use super::slice::Slice;
 use programme::Programme;
 use smallvec::SmallVec;
 
+/// By this share of its radius a place may lie outside of a sphere and count as on it.
+const ON_SPHERE: f64 = 1e-6;
 /// The places among which a simplex is looked for first.
 const NEAREST_PLACES: usize = 48;
 
@@ -50,7 +53,7 @@ pub(super) fn in_slice(slice: &Slice, target: &[f64]) -> Option<Inside> {
         for _ in 0..4 {
             let Some((inside, sphere)) = of(&numbers) else { break };
             numbers.sort_unstable();
-            let reach = sphere.radius * (1.0 + 1e-6);
+            let reach = sphere.reach();
             let lowest = target[0] + sphere.centre[0] - reach;
             let more: Vec<u32> = slice
                 .between_first(lowest, lowest + 2.0 * reach)
@@ -79,6 +82,20 @@ impl Sphere {
         let centre = std::array::from_fn(|axis| if axis < axes { multipliers[axis + 1] / 2.0 } else { 0.0 });
         let square = multipliers[0] + centre.iter().map(|x| x * x).sum::<f64>();
         Sphere { centre, radius: square.max(0.0).sqrt() }
+    }
+
+    /// How far from the centre places count as on it.
+    fn reach(&self) -> f64 {
+        self.radius * (1.0 + ON_SPHERE)
+    }
+
+    fn centre_around(&self, target: &[f64]) -> [f64; 3] {
+        std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + self.centre[axis]))
+    }
+
+    /// The places inside or on it that lie next to its centre, up to a number of them.
+    fn nearest(&self, target: &[f64], tree: &Tree, count: usize) -> Near {
+        tree.nearest_within(self.centre_around(target), self.reach() * self.reach(), count)
     }
 
     /// Whether a place may lie inside or on it.

@@ -92,20 +92,9 @@ impl Slice {
 
     /// The nearest coordinates on both sides on an axis, which may be the same; `None` if one is missing.
     pub(crate) fn bracket(&self, axis: usize, wanted: f64) -> Option<[f64; 2]> {
-        let around = |count: usize, value: &dyn Fn(usize) -> f64, above: usize| {
-            let high = (above < count).then(|| value(above))?;
-            if high == wanted { Some([high, high]) } else { Some([value(above.checked_sub(1)?), high]) }
-        };
         match &self.several {
-            Some(several) => {
-                let values = several.values.get(axis)?;
-                let above = values.partition_point(|value| *value < wanted);
-                around(values.len(), &|at| values[at], above)
-            }
-            None => {
-                let above = self.places.partition_point(|place| place.at[0] < wanted);
-                around(self.places.len(), &|at| self.places[at].at[0], above)
-            }
+            Some(several) => bracket(several.values.get(axis)?, |value| *value, wanted),
+            None => bracket(&self.places, |place| place.at[0], wanted),
         }
     }
 
@@ -228,6 +217,16 @@ impl Several {
         along_first.sort_by(|a, b| places[*a as usize].at[0].total_cmp(&places[*b as usize].at[0]));
         Several { by_bits, values: values.collect(), along_first, ..Several::default() }
     }
+}
+
+/// The nearest coordinates on both sides among some that rise, which may be the same; `None` if one is missing.
+pub(super) fn bracket<T>(rising: &[T], coordinate: impl Fn(&T) -> f64, wanted: f64) -> Option<[f64; 2]> {
+    let above = rising.partition_point(|own| coordinate(own) < wanted);
+    let high = coordinate(rising.get(above)?);
+    if high == wanted {
+        return Some([high, high]);
+    }
+    Some([coordinate(rising.get(above.checked_sub(1)?)?), high])
 }
 
 fn bits(at: &[f64]) -> SmallVec<[u64; 3]> {

@@ -1,7 +1,7 @@
 //! The simplex among many places, without looking at more of them than it takes.
 
 use super::programme::{Programme, WEIGHT_TOLERANCE};
-use super::walk::{self, ON_SPHERE, Simplex};
+use super::walk::{self, Simplex};
 use super::{Inside, Sphere, inside};
 use crate::interpolate::near::{Near, Tree};
 use smallvec::SmallVec;
@@ -78,15 +78,13 @@ pub(crate) fn among(
 fn within(known: &[u32], all: &[[f64; 3]], sphere: &Sphere, target: &[f64], tree: &Tree) -> Near {
     let may_hold =
         |number: &u32| !known.contains(number) && sphere.may_hold(&all[*number as usize][..target.len()], target);
-    let reach = sphere.radius * (1.0 + ON_SPHERE);
-    let centre: [f64; 3] = std::array::from_fn(|axis| target.get(axis).map_or(0.0, |own| own + sphere.centre[axis]));
-    let mut more = tree.nearest_within(centre, reach * reach, NEXT_TO_CENTRE);
+    let mut more = sphere.nearest(target, tree, NEXT_TO_CENTRE);
     let are_all = more.len() < NEXT_TO_CENTRE;
     more.retain(|number| may_hold(number));
     if are_all || !more.is_empty() {
         return more;
     }
-    let end = |side: f64| centre.map(|at| at + side * reach);
+    let end = |side: f64| sphere.centre_around(target).map(|at| at + side * sphere.reach());
     tree.within(end(-1.0), end(1.0)).into_iter().filter(may_hold).collect()
 }
 

@@ -3,6 +3,7 @@
 //! Each step takes in the place that lies deepest in the sphere and lets a corner go that the target can do without: the simplex method on the
 //! programme of [`super`], which asks a tree for what it would find in a list of all places.
 
+use super::Sphere;
 use super::among::Planes;
 use super::programme::WEIGHT_TOLERANCE;
 use crate::interpolate::near::{Near, Tree};
@@ -14,8 +15,6 @@ const MOST_STEPS: usize = 200;
 const ABOUT: usize = 8;
 /// Places in or on a sphere that are looked at together: more than a simplex has corners.
 const IN_SPHERE: usize = 12;
-/// By this share of its radius a place may lie outside of a sphere and count as on it.
-pub(super) const ON_SPHERE: f64 = 1e-6;
 /// By this share of the square of its radius a place must lie inside of a sphere.
 const DEPTH: f64 = 1e-9;
 /// Shares below this are none.
@@ -110,6 +109,7 @@ pub(super) fn simplex(
 struct Walk<'w> {
     all: &'w [[f64; 3]],
     target: [f64; 3],
+    axes: usize,
     tree: &'w Tree,
     /// Places that have been looked at.
     known: SmallVec<[Corner; 32]>,
@@ -137,11 +137,11 @@ impl<'w> Walk<'w> {
             _ => [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]].map(no_place),
         };
         let shares = Shares::of(&corners)?;
-        Some(Walk { all, target, tree, known, corners, shares })
+        Some(Walk { all, target, axes, tree, known, corners, shares })
     }
 
-    fn has(&self, place: &Corner) -> bool {
-        self.corners.iter().any(|corner| corner.number == place.number)
+    fn has(&self, number: u32) -> bool {
+        self.corners.iter().any(|corner| corner.number == number)
     }
 
     /// Looks at one more place.
@@ -154,7 +154,7 @@ impl<'w> Walk<'w> {
     /// Walks until all corners are places.
     fn go_around(&mut self, planes: &Planes) -> Option<()> {
         for _ in 0..MOST_STEPS {
-            if self.corners.iter().all(|corner| corner.number != NO_PLACE) {
+            if !self.has(NO_PLACE) {
                 return Some(());
             }
             let is_no_place = |corner: usize| f64::from(u8::from(self.corners[corner].number == NO_PLACE));
@@ -164,7 +164,7 @@ impl<'w> Walk<'w> {
             }
             let gain = |place: &Corner| left + dot(slope, place.at);
             let best = self.known.iter().max_by(|a, b| gain(a).total_cmp(&gain(b))).copied();
-            if let Some(best) = best.filter(|best| gain(best) > LEAST_SHARE && !self.has(best)) {
+            if let Some(best) = best.filter(|best| gain(best) > LEAST_SHARE && !self.has(best.number)) {
                 self.swap(best)?;
             } else if let Some(number) = self.tree.nearest_beyond(self.target, slope) {
                 let place = self.see(number);
@@ -188,7 +188,7 @@ impl<'w> Walk<'w> {
             let ends = [slope, slope.map(|own| -own)].map(|direction| self.tree.farthest(direction));
             let ends = ends.into_iter().flatten().map(|(number, _)| seen(self.all, self.target, number));
             let height = |place: &Corner| self.shares.at(at, place).abs();
-            let places = self.known.iter().copied().chain(ends).filter(|place| !self.has(place));
+            let places = self.known.iter().copied().chain(ends).filter(|place| !self.has(place.number));
             let place = places.max_by(|a, b| height(a).total_cmp(&height(b)))?;
             if height(&place) <= LEAST_HEIGHT {
                 return None;
@@ -203,17 +203,14 @@ impl<'w> Walk<'w> {
     fn go_down(&mut self) -> Option<Near> {
         for _ in 0..MOST_STEPS {
             let (square, slope) = self.shares.affine(|corner| self.corners[corner].square);
-            let mut centre = times(slope, 0.5);
-            if self.corners.iter().any(|corner| corner.number == ABOVE) {
-                centre[2] = 0.0;
-            }
-            let radius_square = square + dot(centre, centre);
-            let depth = |place: &Corner| place.square - square - 2.0 * dot(centre, place.at);
+            let sphere = Sphere::of(&[square, slope[0], slope[1], slope[2]], self.axes);
+            let least_depth = -DEPTH * sphere.radius * sphere.radius;
+            let depth = |place: &Corner| place.square - square - dot(slope, place.at);
             let deepest = |walk: &Self, places: &[Corner]| {
                 let mut deepest: Option<(f64, Corner)> = None;
                 for place in places {
                     let own = depth(place);
-                    if own < deepest.map_or(-DEPTH * radius_square, |(least, _)| least) && !walk.has(place) {
+                    if own < deepest.map_or(least_depth, |(least, _)| least) && !walk.has(place.number) {
                         deepest = Some((own, *place));
                     }
                 }
@@ -221,9 +218,7 @@ impl<'w> Walk<'w> {
             };
             let mut entering = deepest(self, &self.known);
             if entering.is_none() {
-                let at = minus(self.target, times(centre, -1.0));
-                let reach = 1.0 + ON_SPHERE;
-                let mut near = self.tree.nearest_within(at, radius_square * reach * reach, IN_SPHERE);
+                let mut near = sphere.nearest(&self.target, self.tree, IN_SPHERE);
                 let looked_at = self.known.len();
                 near.iter().for_each(|number| {
                     self.see(*number);
@@ -231,7 +226,7 @@ impl<'w> Walk<'w> {
                 entering = deepest(self, &self.known[looked_at..]);
                 if entering.is_none() {
                     let are_all = near.len() < IN_SPHERE;
-                    near.retain(|number| self.corners.iter().all(|corner| corner.number != *number));
+                    near.retain(|number| !self.has(*number));
                     return are_all.then_some(near);
                 }
             }
