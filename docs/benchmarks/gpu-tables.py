@@ -37,7 +37,7 @@ GDN = dict(family="generic", rename={}, group=["phase", "kernel_source"], axes=[
 MAMBA = dict(GDN, axes=["num_tokens", "batch_size", "d_model", "d_state", "nheads", "n_groups", "chunk_size"], config=["d_model", "d_state", "nheads", "n_groups", "chunk_size"])
 DSA = dict(GDN, group=["model", "kv_cache_dtype", "gemm_type"], axes=["num_heads", "batch_size", "isl", "step"], size="isl", config=["num_heads"])
 QUANT = dict(GDN, group=["quant_dtype"], axes=["m", "k"], size="m", config=["k"])
-NCCL = dict(family="collective", rename={"num_gpus": "ranks", "message_size": "message_elements", "nccl_dtype": "dtype"}, group=["op_name", "dtype"], axes=["message_elements", "ranks"], size="message_elements", config=["ranks"], out=["ranks"])
+NCCL = dict(family="collective", rename={"op_name": "collective", "num_gpus": "ranks", "message_size": "message_elements", "nccl_dtype": "dtype"}, group=["collective", "dtype"], axes=["message_elements", "ranks"], size="message_elements", config=["ranks"], out=["ranks"])
 TABLES = [
     ("gemm vllm", "h100_sxm/gemm/vllm/0.24.0/gemm_perf", GEMM), ("gemm trtllm", "h100_sxm/gemm/trtllm/1.3.0rc20/gemm_perf", GEMM),
     ("prefill vllm", "h100_sxm/attention/vllm/0.24.0/context_attention_perf", PREFILL),

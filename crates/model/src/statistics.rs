@@ -24,7 +24,7 @@
 mod bootstrap;
 mod clusters;
 mod difference;
-mod distribution;
+pub(crate) mod distribution;
 mod estimate;
 mod levels;
 mod mix;

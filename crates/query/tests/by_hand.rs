@@ -134,8 +134,7 @@ fn attention_is_learnt_by_its_work_and_grows_along_its_length() -> TestResult {
             axes: [tokens, length, 4.0, 128.0].into_iter().collect(),
             work: call.with_cache(tokens, Operands::of(Precision::Bf16).activation_bytes),
             configuration: configuration(&[4.0, 128.0]),
-            coupling: &[],
-            terms: perfdb_model::roofline::Terms::Overlapping,
+            ..Point::default()
         }
     };
     for tokens in [1, 4, 16, 64, 256] {

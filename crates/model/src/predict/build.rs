@@ -23,6 +23,9 @@ const FEWEST_FOR_ROOFLINE: usize = 12;
 const GENERIC_DESCENTS: usize = 5;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
+/// Rows of a slice that tell which of two works it does, and the share of what it is missed by that the other one must win.
+const MOST_COMPARED: usize = 1000;
+const FOLLOWED: f64 = 0.25;
 /// The length of an axis on which no row varies, in octaves.
 const CONSTANT_LENGTH: f64 = 4.0;
 
@@ -42,6 +45,7 @@ impl Model {
         }
         let axis_count = settled[0].axis_count();
         assert!(settled.iter().all(|slice| slice.axis_count() == axis_count), "slices of one model have the same axes");
+        let does_other = choose_work(&mut settled);
         let reference_us =
             median(settled.iter().flat_map(|slice| slice.measured.iter().map(|row| row.time_us)).collect());
         let samples: Vec<Vec<(Work, f64)>> = settled
@@ -81,7 +85,18 @@ impl Model {
         }
         let (forest, order) = field.plant(&found.lengths, &found.slice_lengths);
         drop((coordinates, within_reach));
-        Some(Model::learn(scale, forest, &order, settled, &values, means, reference_us, found.correlation, powers))
+        Some(Model::learn(
+            scale,
+            forest,
+            &order,
+            settled,
+            &values,
+            means,
+            reference_us,
+            found.correlation,
+            powers,
+            does_other,
+        ))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of a model, each made in its own step")]
@@ -95,6 +110,7 @@ impl Model {
         reference_us: f64,
         correlation: Correlation,
         powers: Vec<Power>,
+        does_other: Vec<bool>,
     ) -> Model {
         let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
         let first_row = |slice: &Settled| slice.measured.iter().map(|row| row.row).min().unwrap_or_default();
@@ -135,6 +151,7 @@ impl Model {
             reference_us,
             correlation,
             powers,
+            does_other,
         };
         let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
         drop(settled);
@@ -223,6 +240,50 @@ fn learn_work(settled: &mut [Settled]) -> Vec<Power> {
         }
     }
     powers
+}
+
+/// Whether the rows of each slice do what they may do instead, which they count with from then on: where times follow that more closely.
+fn choose_work(settled: &mut [Settled]) -> Vec<bool> {
+    let mut does_other = vec![false; settled.len()];
+    let terms = settled.first().map_or(Terms::default(), |slice| slice.terms);
+    let rows: Vec<Vec<(Work, Work, f64)>> = settled
+        .iter()
+        .map(|slice| {
+            let row = |index: usize| {
+                let row = &slice.measured[index];
+                (row.work, row.other_work.unwrap_or(row.work), row.time_us.ln())
+            };
+            choose(slice.measured.len(), MOST_COMPARED, 31).into_iter().map(row).collect()
+        })
+        .collect();
+    // By how much the rows of each slice are missed in all.
+    let missed = |does_other: &[bool]| -> Option<Vec<f64>> {
+        let of_slice = |(rows, does_other): (&Vec<(Work, Work, f64)>, &bool)| -> Vec<(Work, f64)> {
+            rows.iter().map(|(work, other, log)| (if *does_other { *other } else { *work }, *log)).collect()
+        };
+        let samples: Vec<Vec<(Work, f64)>> = rows.iter().zip(does_other).map(of_slice).collect();
+        let means = fit_means(&samples, terms)?;
+        let of_slice = |(rows, mean): (&Vec<(Work, f64)>, &Mean)| {
+            rows.iter().map(|(work, log)| (log - mean.log(*work)).abs()).sum::<f64>()
+        };
+        Some(samples.iter().zip(&means).map(of_slice).collect())
+    };
+    let asked = |slice: &usize| settled[*slice].measured.iter().any(|row| row.other_work.is_some());
+    let asked: Vec<usize> = (0..settled.len()).filter(asked).collect();
+    let Some(mut known) = (!asked.is_empty()).then(|| missed(&does_other)).flatten() else { return does_other };
+    for slice in asked {
+        does_other[slice] = true;
+        match missed(&does_other) {
+            Some(found) if known.iter().sum::<f64>() - found.iter().sum::<f64>() > FOLLOWED * known[slice] => {
+                known = found;
+            }
+            _ => does_other[slice] = false,
+        }
+    }
+    for (slice, _) in settled.iter_mut().zip(&does_other).filter(|(_, does_other)| **does_other) {
+        slice.measured.iter_mut().for_each(|row| row.work = row.other_work.unwrap_or(row.work));
+    }
+    does_other
 }
 
 /// A logarithm without the last digits, so that times in another unit make the same choices.

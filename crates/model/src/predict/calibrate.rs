@@ -10,8 +10,10 @@ use crate::predict::class::Class;
 use crate::predict::extrapolate::Method;
 use crate::predict::model::Model;
 use crate::predict::process::Inverses;
+use crate::predict::repeats::NINE_OF_TEN;
 use crate::predict::side::Side;
 use crate::roofline::Work;
+use crate::statistics::distribution::t_quantile;
 use residuals::{Asked, Residual, configurations, of_many};
 
 /// The share of left-out rows that it holds for that: a little more, since the ranges of the correlation were chosen to predict rows of
@@ -86,7 +88,7 @@ impl Calibration {
         let steps_of = |asked: Class, asked_seen: bool| {
             let own = of(&|class, is_seen| class == asked && is_seen == asked_seen);
             if own.len() >= FEWEST_SCORES {
-                return steps(&own);
+                return widened(steps(&own), asked, all.iter().filter(|one| one.class == asked));
             }
             let alike = of(&|_, is_seen| is_seen == asked_seen);
             steps(&if alike.len() >= FEWEST_SCORES { alike } else { of(&|_, _| true) })
@@ -96,6 +98,19 @@ impl Calibration {
         let classes = std::array::from_fn(|_| classes.next().unwrap_or_default());
         Calibration { sides: by_side(all, &classes, way), classes }
     }
+}
+
+/// Multiples for queries of a configuration that no row has, learnt from these residuals. If the rows of one configuration erred alike, these would tell
+/// as much as their configurations are many: of numbers from a normal distribution around zero. They do in part: half way to that.
+fn widened<'r>(steps: Steps, class: Class, own: impl Iterator<Item = &'r Residual>) -> Steps {
+    if class != Class::NewConfiguration {
+        return steps;
+    }
+    let mut configurations: Vec<u64> = own.map(|one| one.of >> 32).collect();
+    configurations.sort_unstable();
+    configurations.dedup();
+    let factor = (t_quantile(0.1, configurations.len() as f64) / NINE_OF_TEN).sqrt();
+    steps.into_iter().map(|(from, multiple)| (from, factor * multiple)).collect()
 }
 
 /// The scores of residuals in the order of their variance.
@@ -127,12 +142,15 @@ fn by_side(
             return None;
         }
         let way = way(class, Some(side), &own);
-        let scores = scores(own.into_iter(), |one| way.missed(one));
+        let scores = scores(own.iter().copied(), |one| way.missed(one));
         let of_class = &classes[class.index()?];
         let steps_of = |is_seen: bool, of_class: &Steps| {
-            let own = scores.iter().filter(|(_, one)| one.is_seen == is_seen);
-            let own: Vec<(f64, f64)> = own.map(|(score, _)| *score).collect();
-            if own.len() < FEWEST_OF_A_SIDE { of_class.clone() } else { steps(&own) }
+            let seen = scores.iter().filter(|(_, one)| one.is_seen == is_seen);
+            let seen: Vec<(f64, f64)> = seen.map(|(score, _)| *score).collect();
+            if seen.len() < FEWEST_OF_A_SIDE {
+                return of_class.clone();
+            }
+            widened(steps(&seen), class, own.iter().copied())
         };
         let (steps, seen) = (steps_of(false, &of_class.steps), steps_of(true, &of_class.seen));
         Some(((class, side), OfClass { way, steps, seen }))

@@ -221,6 +221,7 @@ impl CrossValidation {
             let point = Point {
                 axes: part.axes(*asked).iter().copied().collect(),
                 work: row.work,
+                other_work: row.other_work,
                 configuration: row.configuration,
                 coupling: part.slices[slice].coupling,
                 terms: part.slices[slice].terms,

@@ -1,7 +1,7 @@
 //! Places of calls that are given as named columns.
 
 use crate::predict::point::{Point, configuration};
-use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Terms, Work};
+use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Work};
 use smallvec::smallvec;
 
 /// A family of kernels with one set of columns.
@@ -17,7 +17,7 @@ pub enum Family {
     LatentAttention,
     /// `tokens`, `hidden`, `intermediate`, `topk`, `experts`, `tp`, `ep`.
     Experts,
-    /// `message_bytes` or `message_elements`, `ranks`.
+    /// `message_bytes` or `message_elements`, `ranks`; an all-gather or a reduce-scatter by `collective`.
     Collective,
     /// `m`, `k`.
     Elementwise,
@@ -86,7 +86,11 @@ impl Family {
                 let element_bytes = if row.text("dtype") == Some("int8") { 1.0 } else { 2.0 };
                 let elements = || number("message_elements").map(|elements| elements * element_bytes);
                 let message_bytes = number("message_bytes").or_else(elements)?;
-                Point::collective(Collective { message_bytes, ranks: or("ranks", 2.0) })
+                let call = Collective { message_bytes, ranks: or("ranks", 2.0) };
+                match row.text("collective") {
+                    Some("all_gather" | "reduce_scatter") => Point::gather(call),
+                    _ => Point::collective(call),
+                }
             }
             Family::Elementwise => Point::elementwise(number("m")?, number("k")?, 3.0),
             Family::Layers => Point::layer(number("tokens")?, or("tp", 1.0)),
@@ -130,13 +134,7 @@ fn mixed(row: &impl Columns) -> Option<Point> {
             bytes: batch * (past + query + 1.0),
         };
         let configuration = configuration(&[batch]);
-        return Some(Point {
-            axes: smallvec![batch, query, past],
-            work,
-            configuration,
-            coupling: &[],
-            terms: Terms::default(),
-        });
+        return Some(Point { axes: smallvec![batch, query, past], work, configuration, ..Point::default() });
     };
     let (past, requests, cached) = (number("kv_prefill")?, number("n_decode")?, number("kv_decode")?);
     let work = Work {
@@ -144,11 +142,5 @@ fn mixed(row: &impl Columns) -> Option<Point> {
         bytes: requests * (cached + 1.0) + past + chunk,
     };
     let configuration = configuration(&[chunk, past, requests]);
-    Some(Point {
-        axes: smallvec![chunk, past, requests, cached],
-        work,
-        configuration,
-        coupling: &[],
-        terms: Terms::default(),
-    })
+    Some(Point { axes: smallvec![chunk, past, requests, cached], work, configuration, ..Point::default() })
 }

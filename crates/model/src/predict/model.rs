@@ -48,6 +48,8 @@ pub struct Model {
     pub(crate) correlation: Correlation,
     /// By which the work of each slice goes, where it is learnt.
     pub(crate) powers: Vec<Power>,
+    /// Whether the rows of each slice do what they may do instead ([`Point::other_work`]).
+    pub(crate) does_other: Vec<bool>,
     /// The mean difficulty.
     pub(crate) typical: f64,
     /// Where difficulties are cut.
@@ -188,7 +190,10 @@ impl Model {
 
     /// The work of a call: what is said of it, or what was learnt.
     pub(crate) fn work(&self, slice: usize, point: &Point) -> Work {
-        self.powers.get(slice).map_or(point.work, |power| power.work(&point.axes))
+        match self.powers.get(slice) {
+            Some(power) => power.work(&point.axes),
+            None => point.other_work.filter(|_| self.does_other[slice]).unwrap_or(point.work),
+        }
     }
 
     /// Where a question lies.
@@ -385,8 +390,11 @@ impl Model {
 
     /// How these rows lie to a spot.
     pub(crate) fn class(&self, spot: &Spot, rows: &[u32]) -> Class {
-        let is_known = |row: &u32| spot.configuration == self.configuration_of[*row as usize];
-        if self.forest.slices[spot.slice].is_empty() || !rows.iter().any(is_known) {
+        // What other slices have of the configuration tells less than rows of its own.
+        let is_known = |row: &u32| {
+            spot.configuration == self.configuration_of[*row as usize] && spot.slice == self.forest.slice_of(*row)
+        };
+        if !rows.iter().any(is_known) {
             return Class::NewConfiguration;
         }
         if self.size_axis().is_none() {

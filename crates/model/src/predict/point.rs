@@ -10,12 +10,15 @@ pub const MOST_AXES: usize = 8;
 ///
 /// Distances are taken between the logarithms of the axes. Of attention the axes have the number of heads per key head, not the
 /// number of heads, and of experts the sizes that one rank sees: both are what the time depends on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point {
     /// The numbers that may differ from those of a row, at most [`MOST_AXES`].
     pub axes: SmallVec<[f64; 4]>,
     /// What the kernel does; nothing where that is to be learnt from the rows.
     pub work: Work,
+    /// What it may do instead; which of the two it does is learnt from the rows. A kernel may mask what it need not read, and a message may be what each
+    /// rank has, not what all have together.
+    pub other_work: Option<Work>,
     /// A hash of all that makes up a configuration: everything but size and batch ([`configuration`]).
     pub configuration: u64,
     /// Axes that count as products with others where distances are taken. Rows of equal work are near each other then, as they must be
@@ -71,8 +74,7 @@ impl Point {
             axes: smallvec![rows, columns, inner],
             work: product.work(operands),
             configuration: configuration(&[columns, inner]),
-            coupling: &[],
-            terms: Terms::default(),
+            ..Point::default()
         }
     }
 
@@ -83,24 +85,24 @@ impl Point {
             axes: smallvec![rows, columns, inner, groups],
             work: product.work_in_groups(groups, operands),
             configuration: configuration(&[columns, inner, groups]),
-            coupling: &[],
-            terms: Terms::default(),
+            ..Point::default()
         }
     }
 
     /// Attention over a prompt: batch, tokens, heads per key head, key heads.
     pub fn prefill(call: Attention) -> Point {
-        Point { work: call.prefill(), ..attention(call) }
+        Point { work: call.prefill(), other_work: unwindowed(call).map(Attention::prefill), ..attention(call) }
     }
 
     /// Attention of one token to a cache: batch, tokens in the cache, heads per key head, key heads. Its work is bytes and caches, one for
     /// each sequence and key head.
     pub fn decode(call: Attention, cache_bytes: f64) -> Point {
-        // The token itself is attended to as well.
-        let work = Attention { tokens: call.tokens + 1.0, ..call }.decode(cache_bytes);
-        // Memory bounds it, operations never: what a cache takes however short it is tells more.
-        let work = Work { operations: call.batch * call.kv_heads, ..work };
-        Point { work, coupling: BY_CACHES, ..attention(call) }
+        // The token itself is attended to as well. Memory bounds it, operations never: what a cache takes however short it is tells more.
+        let work = |call: Attention| {
+            let work = Attention { tokens: call.tokens + 1.0, ..call }.decode(cache_bytes);
+            Work { operations: call.batch * call.kv_heads, ..work }
+        };
+        Point { work: work(call), other_work: unwindowed(call).map(work), coupling: BY_CACHES, ..attention(call) }
     }
 
     /// Latent attention over a prompt: batch, tokens, heads.
@@ -123,7 +125,7 @@ impl Point {
             work: call.work(weight_bytes),
             configuration: configuration(&[hidden, intermediate, top_k, experts, tensor_parallel, expert_parallel]),
             coupling: BY_ROUTED_ROWS,
-            terms: Terms::default(),
+            ..Point::default()
         }
     }
 
@@ -135,9 +137,15 @@ impl Point {
             axes: smallvec![call.message_bytes, call.ranks],
             work,
             configuration: configuration(&[call.ranks]),
-            coupling: &[],
             terms: Terms::InTurn,
+            ..Point::default()
         }
+    }
+
+    /// An all-gather or a reduce-scatter: message and ranks. Some libraries count what all ranks have together, others what each of them has.
+    pub fn gather(call: Collective) -> Point {
+        let all = Collective { message_bytes: call.message_bytes * call.ranks, ..call };
+        Point { other_work: Some(Point::collective(all).work), ..Point::collective(call) }
     }
 
     /// An elementwise kernel or a norm: rows and columns.
@@ -148,7 +156,7 @@ impl Point {
             work,
             configuration: configuration(&[columns]),
             coupling: BY_ELEMENTS,
-            terms: Terms::default(),
+            ..Point::default()
         }
     }
 
@@ -158,8 +166,7 @@ impl Point {
             axes: smallvec![tokens, tensor_parallel],
             work: Work { operations: tokens / tensor_parallel, bytes: 1.0 / tensor_parallel },
             configuration: configuration(&[tensor_parallel]),
-            coupling: &[],
-            terms: Terms::default(),
+            ..Point::default()
         }
     }
 
@@ -176,7 +183,7 @@ impl Point {
             work: Work { operations: elements, bytes: elements },
             configuration: configuration(sizes.get(1..).unwrap_or_default()),
             coupling: BY_ELEMENTS,
-            terms: Terms::default(),
+            ..Point::default()
         }
     }
 }
@@ -185,22 +192,19 @@ fn attention(call: Attention) -> Point {
     let Attention { batch, tokens, heads, kv_heads, .. } = call;
     Point {
         axes: smallvec![batch, tokens, heads / kv_heads, kv_heads],
-        work: Work::default(),
         configuration: configuration(&[heads, kv_heads]),
-        coupling: &[],
-        terms: Terms::default(),
+        ..Point::default()
     }
+}
+
+/// A call that has a window, as a kernel takes it that masks what is outside.
+fn unwindowed(call: Attention) -> Option<Attention> {
+    (call.window > 0.0).then_some(Attention { window: 0.0, ..call })
 }
 
 fn latent(call: LatentAttention) -> Point {
     let LatentAttention { batch, tokens, heads } = call;
-    Point {
-        axes: smallvec![batch, tokens, heads],
-        work: Work::default(),
-        configuration: configuration(&[heads]),
-        coupling: &[],
-        terms: Terms::default(),
-    }
+    Point { axes: smallvec![batch, tokens, heads], configuration: configuration(&[heads]), ..Point::default() }
 }
 
 #[cfg(test)]

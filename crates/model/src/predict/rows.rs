@@ -20,6 +20,7 @@ pub struct Rows {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     pub(crate) work: Work,
+    pub(crate) other_work: Option<Work>,
     pub(crate) configuration: u64,
     pub(crate) time_us: f64,
     /// The standard deviation of its logarithm; NaN where it is not known.
@@ -58,6 +59,7 @@ impl Rows {
             deviation_us.filter(|deviation| *deviation >= 0.0).map(|deviation| log_deviation(deviation / time_us));
         self.measured.push(Measured {
             work: point.work,
+            other_work: point.other_work,
             configuration: point.configuration,
             time_us,
             spread: relative.filter(|spread| spread.is_finite()).map_or(f32::NAN, |spread| spread as f32),

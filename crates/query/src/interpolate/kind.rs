@@ -4,7 +4,7 @@ use super::axes::{Axes, AxisSet, Coordinates, RowPoint};
 use perfdb_model::predict::{
     Attention, BY_ROUTED_ROWS, Experts, LatentAttention, MatMul, Operands, Point, Precision, Work, configuration,
 };
-use perfdb_model::roofline::{Device, Terms};
+use perfdb_model::roofline::Device;
 use smallvec::{SmallVec, smallvec};
 
 /// What the rows of a group agree in and the work of a call depends on.
@@ -177,13 +177,7 @@ impl Kind {
                 } else {
                     smallvec![batch, per_request, length, heads, head_size]
                 };
-                Point {
-                    axes,
-                    work,
-                    configuration: configuration(&[heads, head_size]),
-                    coupling: &[],
-                    terms: Terms::default(),
-                }
+                Point { axes, work, configuration: configuration(&[heads, head_size]), ..Point::default() }
             }
             (Kind::Heads, &[batch, queries, past, heads, kv_heads]) => {
                 heads_place(batch, queries, past, heads, kv_heads, setting)
@@ -208,7 +202,7 @@ impl Kind {
                     work: call.work(setting.operands.weight_bytes),
                     configuration: configuration(&at[1..]),
                     coupling: BY_ROUTED_ROWS,
-                    terms: Terms::default(),
+                    ..Point::default()
                 }
             }
             (Kind::Generic, at) => {
@@ -253,7 +247,7 @@ fn heads_place(batch: f64, queries: f64, past: f64, heads: f64, kv_heads: f64, s
                 let old = LatentAttention { batch, tokens: before, heads }.prefill();
                 let work = Work { operations: all.operations - old.operations, bytes: all.bytes };
                 let axes = smallvec![batch, new, before, heads];
-                Point { axes, work, configuration: configuration(&[heads]), coupling: &[], terms: Terms::default() }
+                Point { axes, work, configuration: configuration(&[heads]), ..Point::default() }
             }
         };
     }
@@ -265,13 +259,7 @@ fn heads_place(batch: f64, queries: f64, past: f64, heads: f64, kv_heads: f64, s
         (false, false) => {
             let work = call.with_cache(new, cache.bytes());
             let axes = smallvec![batch, new, before, heads / call.kv_heads, call.kv_heads];
-            Point {
-                axes,
-                work,
-                configuration: configuration(&[heads, call.kv_heads]),
-                coupling: &[],
-                terms: Terms::default(),
-            }
+            Point { axes, work, configuration: configuration(&[heads, call.kv_heads]), ..Point::default() }
         }
     }
 }

@@ -8,6 +8,7 @@ use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
 use perfdb_store::dtype::DType;
 use perfdb_store::duration::is_valid;
+use perfdb_store::registry::parts::is_shared;
 use perfdb_store::table::Scan;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -144,7 +145,7 @@ impl CollectiveRows {
     /// What rows of all numbers of devices say of a message: its duration, and the confidence of that.
     pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
         let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
-        let place = Point::collective(Collective { message_bytes: bytes, ranks: devices as f64 });
+        let place = self.place(bytes, devices as f64);
         let explanation = match self.tiers.iter().position(|own| *own == tier) {
             Some(slice) => self.by_tier.get_or_init(|| self.learn(&self.tiers)).explain(slice, &place)?,
             None if tier.is_none() => self.of_all.get_or_init(|| self.learn(&[None])).explain(0, &place)?,
@@ -179,11 +180,13 @@ impl CollectiveRows {
 
     /// The rows of a tier as places.
     pub(crate) fn places(&self, tier: Option<f64>) -> impl Iterator<Item = (Point, &SizedRow)> {
-        let place = |group: &Group, row: &SizedRow| {
-            Point::collective(Collective { message_bytes: row.bytes, ranks: group.devices })
-        };
         let groups = self.groups.iter().filter(move |group| group.tier == tier);
-        groups.flat_map(move |group| group.rows.iter().map(move |row| (place(group, row), row)))
+        groups.flat_map(move |group| group.rows.iter().map(move |row| (self.place(row.bytes, group.devices), row)))
+    }
+
+    fn place(&self, message_bytes: f64, ranks: f64) -> Point {
+        let call = Collective { message_bytes, ranks };
+        if is_shared(&self.kernel_type) { Point::gather(call) } else { Point::collective(call) }
     }
 
     /// Whether any row is of another type than a message.

@@ -1,7 +1,7 @@
 //! What leaving rows out one by one tells.
 
 use super::*;
-use crate::predict::Point;
+use crate::predict::{Attention, Class, Collective, Point};
 
 /// Forty-one sizes, each a quarter octave from the next, whose times go up and down by a hundredth; one takes five times as long.
 fn with_outlier(outlier: u32) -> Model {
@@ -67,4 +67,70 @@ fn an_outlier_is_measured_in_units_of_what_most_rows_are_missed_by() {
     let sigma = (kriged.variance * most.max(around)).sqrt().max(0.02 / 1.645);
     assert_close(outlier.sigmas, residual.abs() / sigma);
     assert!(with_outlier(99).outliers().is_empty());
+}
+
+/// Prompts with a window of 128 tokens that take as long as those with this one, up to 8,192 tokens.
+fn windowed(takes: f64) -> Model {
+    let call = |batch: f64, tokens: f64, window: f64| Attention {
+        batch,
+        tokens,
+        heads: 16.0,
+        kv_heads: 8.0,
+        head_size: 64.0,
+        window,
+    };
+    let mut rows = Rows::new(4);
+    for row in 0..40 {
+        let (batch, tokens) = (f64::from(1 << (row / 10)), f64::from(16 << (row % 10)));
+        let time_us = 6.0 + call(batch, tokens, takes).prefill().operations / 2e7;
+        rows.push(row, &Point::prefill(call(batch, tokens, 128.0)), time_us, None);
+    }
+    let model = Model::build(vec![rows], Some(1)).expect("rows");
+    let longer = Point::prefill(call(2.0, 16_384.0, 128.0));
+    let truth = 6.0 + call(2.0, 16_384.0, takes).prefill().operations / 2e7;
+    let answer = model.predict(0, &longer).expect("an answer");
+    assert!((answer.duration_us / truth).ln().abs() < 0.05, "{answer:?} {truth}");
+    model
+}
+
+#[test]
+fn what_a_window_spares_is_learnt() {
+    assert_eq!(windowed(128.0).does_other, [false]);
+    assert_eq!(windowed(0.0).does_other, [true]);
+}
+
+#[test]
+fn what_a_message_counts_is_learnt() {
+    let call = |size: i32, ranks: f64| Collective { message_bytes: f64::from(1 << size), ranks };
+    let slice = |parts: bool, start: u32| {
+        let mut rows = Rows::new(2);
+        for row in 0..8 {
+            let call = call(12 + 2 * row, if row % 2 == 0 { 2.0 } else { 4.0 });
+            let bytes = call.message_bytes * (call.ranks - 1.0) / if parts { 1.0 } else { call.ranks };
+            rows.push(start + row as u32, &Point::gather(call), 10.0 + call.ranks + bytes / 1e4, None);
+        }
+        rows
+    };
+    let model = Model::build(vec![slice(true, 0), slice(false, 100)], Some(0)).expect("rows");
+    assert_eq!(model.does_other, [true, false]);
+    let of = |slice: usize| model.predict(slice, &Point::gather(call(26, 2.0))).expect("an answer").duration_us;
+    assert!((of(0) / of(1) / 2.0).ln().abs() < 0.1, "{} {}", of(0), of(1));
+}
+
+#[test]
+fn a_configuration_of_another_slice_is_new() {
+    let point = |size: i32, ranks: f64| Point::collective(Collective { message_bytes: f64::from(1 << size), ranks });
+    let slice = |ranks: &[f64], start: u32| {
+        let mut rows = Rows::new(2);
+        for (index, ranks) in ranks.iter().enumerate() {
+            for row in 0..8u32 {
+                let time_us = 10.0 + ranks + f64::from(1 << row);
+                rows.push(start + 8 * index as u32 + row, &point(10 + row as i32, *ranks), time_us, None);
+            }
+        }
+        rows
+    };
+    let model = Model::build(vec![slice(&[2.0, 4.0, 8.0], 0), slice(&[2.0, 8.0], 100)], Some(0)).expect("rows");
+    let class = |slice: usize| model.predict(slice, &point(12, 4.0)).expect("an answer").class;
+    assert_eq!([class(0), class(1)], [Class::Measured, Class::NewConfiguration]);
 }

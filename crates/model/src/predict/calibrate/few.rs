@@ -35,26 +35,44 @@ pub(super) fn residuals(
             leave_out_few(known, is_here, |row| row == own, &mut all);
         }
     }
-    if configurations.len() > 1 {
-        for &of in configurations {
-            let is_own = |row: u32| model.configuration_of[row as usize] == of;
-            let before = all.len();
-            leave_out_few(known, is_own, is_own, &mut all);
-            all[before..].iter_mut().for_each(|one: &mut Residual| one.configuration = Some(u64::from(of)));
+    by_configuration(known, configurations, &mut all);
+    by_size(known, &mut all);
+    all
+}
+
+/// Whole configurations, and of several slices those of one alone.
+fn by_configuration(known: Known<'_>, configurations: &[u32], all: &mut Vec<Residual>) {
+    let model = known.model;
+    if configurations.len() < 2 {
+        return;
+    }
+    let before = all.len();
+    for &of in configurations {
+        let is_own = |row: u32| model.configuration_of[row as usize] == of;
+        leave_out_few(known, is_own, is_own, all);
+        let slices: Vec<_> = model.forest.slices.iter().filter(|rows| (*rows).clone().any(is_own)).collect();
+        for rows in slices.iter().filter(|_| slices.len() > 1) {
+            let is_of_slice = |row: u32| rows.contains(&row) && is_own(row);
+            leave_out_few(known, is_of_slice, is_of_slice, all);
         }
     }
-    let Some((_, octave)) = model.size_axis() else { return all };
+    all[before..].iter_mut().for_each(|one| one.configuration = Some(one.of));
+}
+
+/// The largest sizes, from rows of at most a half and a quarter of them.
+fn by_size(known: Known<'_>, all: &mut Vec<Residual>) {
+    let model = known.model;
+    let Some((_, octave)) = model.size_axis() else { return };
     let size = |row: u32| model.scale.size_of(model.forest.row(row));
-    let mut sizes: Vec<f64> = rows().map(size).collect();
+    let mut sizes: Vec<f64> = (0..model.len() as u32).map(size).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
     for top in sizes.into_iter().rev().take(LARGEST_SIZES) {
         for octaves in [1.0, 2.0] {
             let end = top - octaves * octave + 1e-9;
-            leave_out_few(known, |row| size(row) > end, |row| (size(row) - top).abs() < 1e-9, &mut all);
+            leave_out_few(known, |row| size(row) > end, |row| (size(row) - top).abs() < 1e-9, all);
         }
     }
-    all
 }
 
 /// The model as it would be if work and roofline had been learnt without some rows; `None` where the work is not learnt, or nothing is left of

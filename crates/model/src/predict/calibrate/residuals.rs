@@ -16,6 +16,8 @@ const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
 const MOST_CONFIGURATIONS: usize = 24;
 const MOST_OF_A_CONFIGURATION: usize = 40;
 const MOST_OF_A_SIZE: usize = 200;
+/// Rows of the largest sizes together: where sizes are many, a few of them have too few.
+const FEWEST_OF_LARGEST: usize = 60;
 /// Rows that are left out with all that is near them of which a process is looked at, and how many may be near.
 const MOST_WITH_PROCESS: usize = 150;
 const MOST_NEAR: usize = 100;
@@ -30,6 +32,8 @@ pub(crate) struct Residual {
     pub(crate) class: Class,
     /// On which side of the known rows it is.
     pub(crate) side: Option<Side>,
+    /// Its configuration, and its slice ([`Residual::of`]).
+    pub(crate) of: u64,
     /// Whether a row of another slice at its point was known.
     pub(crate) is_seen: bool,
     pub(crate) sigma: f64,
@@ -58,12 +62,6 @@ impl Misses {
 }
 
 impl Residual {
-    /// With the configuration that was left out.
-    pub(super) fn of_configuration(self, model: &Model, row: u32) -> Residual {
-        let own = u64::from(model.configuration_of[row as usize]) << 32 | model.forest.slice_of(row) as u64;
-        Residual { configuration: Some(own), ..self }
-    }
-
     /// What is missed by a method that counts a share of what the other slice has more than its neighbours.
     pub(crate) fn missed(&self, method: Method, share: f64) -> f64 {
         self.missed_with(method, share, 0.0)
@@ -158,38 +156,64 @@ pub(super) fn configurations(model: &Model, rows: &[u32]) -> Vec<u32> {
     configurations
 }
 
-/// Whole configurations.
+/// Whole configurations, and of several slices those of one alone.
 fn by_configuration(model: &Model, asked: Asked<'_>, configurations: &[u32], all: &mut Vec<Residual>) {
     if configurations.len() < 2 {
         return;
     }
     for chosen in choose(configurations.len(), MOST_CONFIGURATIONS, 13) {
         let of = configurations[chosen];
-        let is_of = |row: &u32| model.configuration_of[*row as usize] == of;
-        let hidden = (0..model.len() as u32).filter(is_of).count();
-        if model.len() - hidden < model.neighbours {
-            continue;
-        }
-        let rows: Vec<u32> = asked.rows.iter().copied().filter(is_of).collect();
-        // Powers that were learnt from the configuration follow it.
-        let relearnt = few::relearnt(model, |row| is_of(&row));
-        let model = relearnt.as_ref().unwrap_or(model);
-        let known = process_misses(model, asked.inverses, |row| is_of(&row));
-        for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
-            let found = with_process(leave_out(model, asked.collocated, row, |other| !is_of(&other)), row, &known);
-            all.extend(found.map(|found| found.of_configuration(model, row)));
-        }
+        leave_out_configuration(model, asked, |row| model.configuration_of[row as usize] == of, all);
+    }
+    let slices = &model.forest.slices;
+    if slices.len() < 2 {
+        return;
+    }
+    let pairs: Vec<(usize, u32)> =
+        (0..slices.len()).flat_map(|slice| configurations.iter().map(move |of| (slice, *of))).collect();
+    for chosen in choose(pairs.len(), MOST_CONFIGURATIONS, 17) {
+        let (slice, of) = pairs[chosen];
+        let is_of = |row: u32| slices[slice].contains(&row) && model.configuration_of[row as usize] == of;
+        leave_out_configuration(model, asked, is_of, all);
+    }
+}
+
+fn leave_out_configuration(
+    model: &Model,
+    asked: Asked<'_>,
+    is_of: impl Fn(u32) -> bool + Copy,
+    all: &mut Vec<Residual>,
+) {
+    let hidden = (0..model.len() as u32).filter(|row| is_of(*row)).count();
+    if model.len() - hidden < model.neighbours {
+        return;
+    }
+    let rows: Vec<u32> = asked.rows.iter().copied().filter(|row| is_of(*row)).collect();
+    // Powers that were learnt from the configuration follow it.
+    let relearnt = few::relearnt(model, is_of);
+    let model = relearnt.as_ref().unwrap_or(model);
+    let known = process_misses(model, asked.inverses, is_of);
+    for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
+        let found = with_process(leave_out(model, asked.collocated, row, |other| !is_of(other)), row, &known);
+        all.extend(found.map(|found| Residual { configuration: Some(found.of), ..found }));
     }
 }
 
 /// The largest sizes, from rows of at most a half and a quarter of them.
-fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
+pub(super) fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
     let Some((_, octave)) = model.size_axis() else { return };
     let size = |row: u32| model.scale.size_of(model.forest.row(row));
     let mut values: Vec<f64> = (0..model.len() as u32).map(size).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
-    for top in values.iter().rev().take(LARGEST_SIZES).rev() {
+    let mut rows = 0;
+    let mut is_large = |(number, top): &(usize, &f64)| {
+        let is_large = *number < LARGEST_SIZES || rows < FEWEST_OF_LARGEST;
+        rows += asked.rows.iter().filter(|row| (size(**row) - *top).abs() < 1e-9).count();
+        is_large
+    };
+    let large: Vec<f64> = values.iter().rev().enumerate().take_while(&mut is_large).map(|(_, top)| *top).collect();
+    for top in large.iter().rev() {
         let rows: Vec<u32> = asked.rows.iter().copied().filter(|row| (size(*row) - top).abs() < 1e-9).collect();
         let chosen: Vec<u32> = some(&rows, MOST_OF_A_SIZE, 9).collect();
         for octaves in [1.0, 2.0] {
@@ -297,6 +321,7 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
         variance,
         class: model.class(&spot, &rows),
         side,
+        of: u64::from(spot.configuration) << 32 | slice as u64,
         is_seen: model.is_seen(&spot, &rows),
         sigma: model.sigma(variance, &rows),
         own,

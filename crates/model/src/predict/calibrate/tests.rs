@@ -26,6 +26,7 @@ fn missed_by(kriging: f64, hold: f64, plane: f64) -> Residual {
         variance: 1.0,
         class: Class::Beyond,
         side: None,
+        of: 0,
         is_seen: false,
         sigma: 1.0,
         own,
@@ -76,6 +77,29 @@ fn few_rows_are_left_out_one_by_one_by_configuration_and_the_largest() {
 }
 
 #[test]
+fn a_few_configurations_tell_less_than_their_rows_are_many() {
+    let of = |configuration: u64| Residual { of: configuration << 32, ..missed_by(1.0, 1.0, 1.0) };
+    let all: Vec<Residual> = (0..60).map(|row| of(row % 3)).collect();
+    let factor = |class: Class| widened(vec![(0.0, 1.0)], class, all.iter())[0].1;
+    // Nine of ten values of Student's distribution with three degrees of freedom lie within 2.353, of a normal one within 1.645: half way.
+    assert!((factor(Class::NewConfiguration) - (2.353f64 / 1.645).sqrt()).abs() < 1e-3);
+    assert_eq!(factor(Class::Beyond), 1.0);
+}
+
+#[test]
+fn of_many_sizes_more_than_the_three_largest_are_left_out() {
+    let mut rows = Rows::new(1);
+    (0..400).for_each(|row| rows.push(row, &Point::sizes(&[f64::from(1 + row)]), f64::from(5 + row), None));
+    let model = Model::build(vec![rows], Some(0)).expect("rows");
+    let rows: Vec<u32> = (0..400).collect();
+    let mut all = Vec::new();
+    residuals::by_size(&model, Asked { rows: &rows, collocated: None, inverses: &[] }, &mut all);
+    // Sixty of them, each from rows of at most a half and of at most a quarter.
+    assert_eq!(all.len(), 120);
+    assert!(all.iter().all(|one| one.class == Class::Beyond));
+}
+
+#[test]
 fn a_row_that_is_left_out_does_not_make_its_neighbours_look_hard() {
     // One row of thirty is four times as slow as its neighbours.
     let mut rows = Rows::new(1);
@@ -108,6 +132,7 @@ fn with_collocated(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
             variance: index as f64,
             class: Class::Inside,
             side: None,
+            of: 0,
             is_seen: false,
             sigma: 1.0,
             own: of(own),

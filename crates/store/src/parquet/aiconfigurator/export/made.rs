@@ -5,7 +5,7 @@ use super::super::source::{LATENCY_STD, SourceTable};
 use super::{Place, deviation, duration_us, milliseconds};
 use crate::columns;
 use crate::dtype::DType;
-use crate::registry::parts::{ALL_GATHER, ALL_REDUCE, COLLECTIVE_PREFIX, REDUCE_SCATTER};
+use crate::registry::parts::{ALL_REDUCE, COLLECTIVE_PREFIX, is_shared};
 use crate::registry::{KernelClass, Layout, TableType};
 use crate::slots::{dimensions, normal_shape, split};
 use crate::table::Table;
@@ -89,7 +89,7 @@ fn collective(name: &str, framework: &str) -> Option<(&'static str, Made)> {
         let name = name.strip_prefix(COLLECTIVE_PREFIX)?;
         Some(name.trim_end_matches('_').to_owned())
     })?;
-    let is_shared = [ALL_GATHER, REDUCE_SCATTER].iter().any(|shared| name.starts_with(shared.trim_end_matches('_')));
+    let is_shared = is_shared(name);
     let is_library = name.ends_with("_nccl") || framework == "nccl";
     let is_sum = name.starts_with(ALL_REDUCE.trim_end_matches('_'));
     match (is_library, is_sum) {
