@@ -23,7 +23,7 @@ const FEWEST_FOR_ROOFLINE: usize = 12;
 const GENERIC_DESCENTS: usize = 5;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
-/// Rows of a slice that tell which of two works it does, and the share of what it is missed by that the other one must win.
+/// Rows of a slice that tell which of two works it does, and how much less the other one must miss: a share of what the first one misses it by.
 const MOST_COMPARED: usize = 1000;
 const FOLLOWED: f64 = 0.25;
 /// The length of an axis on which no row varies, in octaves.
@@ -245,7 +245,12 @@ fn learn_work(settled: &mut [Settled]) -> Vec<Power> {
 /// Whether the rows of each slice do what they may do instead, which they count with from then on: where times follow that more closely.
 fn choose_work(settled: &mut [Settled]) -> Vec<bool> {
     let mut does_other = vec![false; settled.len()];
-    let terms = settled.first().map_or(Terms::default(), |slice| slice.terms);
+    let asked = |slice: &usize| settled[*slice].measured.iter().any(|row| row.other_work.is_some());
+    let asked: Vec<usize> = (0..settled.len()).filter(asked).collect();
+    if asked.is_empty() {
+        return does_other;
+    }
+    let terms = settled[asked[0]].terms;
     let rows: Vec<Vec<(Work, Work, f64)>> = settled
         .iter()
         .map(|slice| {
@@ -268,9 +273,7 @@ fn choose_work(settled: &mut [Settled]) -> Vec<bool> {
         };
         Some(samples.iter().zip(&means).map(of_slice).collect())
     };
-    let asked = |slice: &usize| settled[*slice].measured.iter().any(|row| row.other_work.is_some());
-    let asked: Vec<usize> = (0..settled.len()).filter(asked).collect();
-    let Some(mut known) = (!asked.is_empty()).then(|| missed(&does_other)).flatten() else { return does_other };
+    let Some(mut known) = missed(&does_other) else { return does_other };
     for slice in asked {
         does_other[slice] = true;
         match missed(&does_other) {

@@ -106,7 +106,7 @@ fn widened<'r>(steps: Steps, class: Class, own: impl Iterator<Item = &'r Residua
     if class != Class::NewConfiguration {
         return steps;
     }
-    let mut configurations: Vec<u64> = own.map(|one| one.of >> 32).collect();
+    let mut configurations: Vec<u64> = own.map(|one| one.group >> 32).collect();
     configurations.sort_unstable();
     configurations.dedup();
     let factor = (t_quantile(0.1, configurations.len() as f64) / NINE_OF_TEN).sqrt();

@@ -56,7 +56,7 @@ fn by_configuration(known: Known<'_>, configurations: &[u32], all: &mut Vec<Resi
             leave_out_few(known, is_of_slice, is_of_slice, all);
         }
     }
-    all[before..].iter_mut().for_each(|one| one.configuration = Some(one.of));
+    all[before..].iter_mut().for_each(|one| one.configuration = Some(one.group));
 }
 
 /// The largest sizes, from rows of at most a half and a quarter of them.

@@ -66,7 +66,7 @@ mod tests {
             variance: at as f64,
             class: Class::NewConfiguration,
             side: None,
-            of: 0,
+            group: 0,
             is_seen: false,
             sigma: 1.0,
             own: Misses { kriging, ..Misses::default() },

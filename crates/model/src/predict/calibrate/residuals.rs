@@ -32,8 +32,8 @@ pub(crate) struct Residual {
     pub(crate) class: Class,
     /// On which side of the known rows it is.
     pub(crate) side: Option<Side>,
-    /// Its configuration, and its slice ([`Residual::of`]).
-    pub(crate) of: u64,
+    /// Its configuration above its slice.
+    pub(crate) group: u64,
     /// Whether a row of another slice at its point was known.
     pub(crate) is_seen: bool,
     pub(crate) sigma: f64,
@@ -195,7 +195,7 @@ fn leave_out_configuration(
     let known = process_misses(model, asked.inverses, is_of);
     for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
         let found = with_process(leave_out(model, asked.collocated, row, |other| !is_of(other)), row, &known);
-        all.extend(found.map(|found| Residual { configuration: Some(found.of), ..found }));
+        all.extend(found.map(|found| Residual { configuration: Some(found.group), ..found }));
     }
 }
 
@@ -321,7 +321,7 @@ pub(super) fn residual(model: &Model, collocated: Option<&[f32]>, row: u32, from
         variance,
         class: model.class(&spot, &rows),
         side,
-        of: u64::from(spot.configuration) << 32 | slice as u64,
+        group: u64::from(spot.configuration) << 32 | slice as u64,
         is_seen: model.is_seen(&spot, &rows),
         sigma: model.sigma(variance, &rows),
         own,

@@ -26,7 +26,7 @@ fn missed_by(kriging: f64, hold: f64, plane: f64) -> Residual {
         variance: 1.0,
         class: Class::Beyond,
         side: None,
-        of: 0,
+        group: 0,
         is_seen: false,
         sigma: 1.0,
         own,
@@ -78,7 +78,7 @@ fn few_rows_are_left_out_one_by_one_by_configuration_and_the_largest() {
 
 #[test]
 fn a_few_configurations_tell_less_than_their_rows_are_many() {
-    let of = |configuration: u64| Residual { of: configuration << 32, ..missed_by(1.0, 1.0, 1.0) };
+    let of = |configuration: u64| Residual { group: configuration << 32, ..missed_by(1.0, 1.0, 1.0) };
     let all: Vec<Residual> = (0..60).map(|row| of(row % 3)).collect();
     let factor = |class: Class| widened(vec![(0.0, 1.0)], class, all.iter())[0].1;
     // Nine of ten values of Student's distribution with three degrees of freedom lie within 2.353, of a normal one within 1.645: half way.
@@ -132,7 +132,7 @@ fn with_collocated(misses: impl Iterator<Item = (f64, f64)>) -> Vec<Residual> {
             variance: index as f64,
             class: Class::Inside,
             side: None,
-            of: 0,
+            group: 0,
             is_seen: false,
             sigma: 1.0,
             own: of(own),
