@@ -13,7 +13,7 @@ use inverse::invert;
 const FEWEST: usize = 40;
 const MOST: usize = 480;
 /// Rows of which lengths are learnt.
-const MOST_FOR_LENGTHS: usize = 160;
+const MOST_FOR_LENGTHS: usize = 240;
 /// Rows left out together at most.
 const MOST_HIDDEN: usize = 200;
 

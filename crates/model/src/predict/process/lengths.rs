@@ -6,7 +6,7 @@ use crate::predict::kriging::{SQRT_3, exp_of_minus};
 use crate::predict::point::MOST_AXES;
 
 /// How often the likelihood is looked at.
-const STEPS: usize = 24;
+const STEPS: usize = 32;
 /// Where the search starts: octaves, and the share of what two calls of one point differ by.
 const START: f64 = 4.0;
 const START_NUGGET: f64 = 1e-3;
