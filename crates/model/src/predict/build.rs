@@ -23,7 +23,7 @@ const FEWEST_FOR_ROOFLINE: usize = 12;
 const GENERIC_DESCENTS: usize = 5;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
-/// Rows of a slice that tell which of two works it does, and how much less the other one must miss: a share of what the first one misses it by.
+/// Rows of a slice that two possible works are compared on, and how much less the second one must miss: a share of what the first one misses.
 const MOST_COMPARED: usize = 1000;
 const FOLLOWED: f64 = 0.25;
 /// The length of an axis on which no row varies, in octaves.
