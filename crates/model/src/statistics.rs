@@ -24,7 +24,7 @@
 mod bootstrap;
 mod clusters;
 mod difference;
-pub(crate) mod distribution;
+mod distribution;
 mod estimate;
 mod levels;
 mod mix;
@@ -37,6 +37,7 @@ mod verdict;
 pub use bootstrap::{block_length, variance_of_sum};
 pub use clusters::{CLUSTERS_AS_SAMPLES, Drift, drift};
 pub use difference::half_width;
+pub(crate) use distribution::t_quantile;
 pub use estimate::{Estimate, estimate, estimate_of_passes, estimate_with_drift};
 pub use levels::{RUNS_AS_SAMPLES, RunSample, RunsEstimate, estimate_of_runs, holm, outlier_runs};
 pub use mix::{LikeCalls, like_calls};

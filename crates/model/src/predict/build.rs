@@ -45,9 +45,9 @@ impl Model {
         }
         let axis_count = settled[0].axis_count();
         assert!(settled.iter().all(|slice| slice.axis_count() == axis_count), "slices of one model have the same axes");
-        let does_other = choose_work(&mut settled);
         let reference_us =
             median(settled.iter().flat_map(|slice| slice.measured.iter().map(|row| row.time_us)).collect());
+        let does_other = choose_work(&mut settled, reference_us);
         let samples: Vec<Vec<(Work, f64)>> = settled
             .iter()
             .map(|slice| {
@@ -243,7 +243,7 @@ fn learn_work(settled: &mut [Settled]) -> Vec<Power> {
 }
 
 /// Whether the rows of each slice do what they may do instead, which they count with from then on: where times follow that more closely.
-fn choose_work(settled: &mut [Settled]) -> Vec<bool> {
+fn choose_work(settled: &mut [Settled], reference_us: f64) -> Vec<bool> {
     let mut does_other = vec![false; settled.len()];
     let asked = |slice: &usize| settled[*slice].measured.iter().any(|row| row.other_work.is_some());
     let asked: Vec<usize> = (0..settled.len()).filter(asked).collect();
@@ -256,7 +256,7 @@ fn choose_work(settled: &mut [Settled]) -> Vec<bool> {
         .map(|slice| {
             let row = |index: usize| {
                 let row = &slice.measured[index];
-                (row.work, row.other_work.unwrap_or(row.work), row.time_us.ln())
+                (row.work, row.other_work.unwrap_or(row.work), steady((row.time_us / reference_us).ln()))
             };
             choose(slice.measured.len(), MOST_COMPARED, 31).into_iter().map(row).collect()
         })

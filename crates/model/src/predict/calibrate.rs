@@ -13,7 +13,7 @@ use crate::predict::process::Inverses;
 use crate::predict::repeats::NINE_OF_TEN;
 use crate::predict::side::Side;
 use crate::roofline::Work;
-use crate::statistics::distribution::t_quantile;
+use crate::statistics::t_quantile;
 use residuals::{Asked, Residual, configurations, of_many};
 
 /// The share of left-out rows that it holds for that: a little more, since the ranges of the correlation were chosen to predict rows of

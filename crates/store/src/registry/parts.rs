@@ -45,9 +45,10 @@ pub const ALL_REDUCE: &str = "hcom_allReduce_";
 pub const ALL_GATHER: &str = "hcom_allGather_";
 /// Every rank ends with its piece of the sum.
 pub const REDUCE_SCATTER: &str = "hcom_reduceScatter_";
+/// Every rank sends a piece to every rank: the variant of the list form of the call.
+pub const ALL_TO_ALL: &str = "hcom_alltoallv_";
+
 /// Whether the ranks of a collective have parts of one message: some libraries count the part, others the whole.
 pub fn is_shared(kernel_type: &str) -> bool {
     [ALL_GATHER, REDUCE_SCATTER].iter().any(|shared| kernel_type.starts_with(shared.trim_end_matches('_')))
 }
-/// Every rank sends a piece to every rank: the variant of the list form of the call.
-pub const ALL_TO_ALL: &str = "hcom_alltoallv_";

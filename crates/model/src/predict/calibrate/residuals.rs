@@ -185,10 +185,10 @@ fn leave_out_configuration(
     all: &mut Vec<Residual>,
 ) {
     let hidden = (0..model.len() as u32).filter(|row| is_of(*row)).count();
-    if model.len() - hidden < model.neighbours {
+    let rows: Vec<u32> = asked.rows.iter().copied().filter(|row| is_of(*row)).collect();
+    if rows.is_empty() || model.len() - hidden < model.neighbours {
         return;
     }
-    let rows: Vec<u32> = asked.rows.iter().copied().filter(|row| is_of(*row)).collect();
     // Powers that were learnt from the configuration follow it.
     let relearnt = few::relearnt(model, is_of);
     let model = relearnt.as_ref().unwrap_or(model);
@@ -206,16 +206,17 @@ pub(super) fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) 
     let mut values: Vec<f64> = (0..model.len() as u32).map(size).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
-    let mut rows = 0;
-    let mut is_large = |(number, top): &(usize, &f64)| {
-        let is_large = *number < LARGEST_SIZES || rows < FEWEST_OF_LARGEST;
-        rows += asked.rows.iter().filter(|row| (size(**row) - *top).abs() < 1e-9).count();
-        is_large
-    };
-    let large: Vec<f64> = values.iter().rev().enumerate().take_while(&mut is_large).map(|(_, top)| *top).collect();
-    for top in large.iter().rev() {
+    let (mut largest, mut count) = (Vec::new(), 0);
+    for top in values.into_iter().rev() {
+        if largest.len() >= LARGEST_SIZES && count >= FEWEST_OF_LARGEST {
+            break;
+        }
         let rows: Vec<u32> = asked.rows.iter().copied().filter(|row| (size(*row) - top).abs() < 1e-9).collect();
-        let chosen: Vec<u32> = some(&rows, MOST_OF_A_SIZE, 9).collect();
+        count += rows.len();
+        largest.push((top, rows));
+    }
+    for (top, rows) in largest.iter().rev() {
+        let chosen: Vec<u32> = some(rows, MOST_OF_A_SIZE, 9).collect();
         for octaves in [1.0, 2.0] {
             let end = top - octaves * octave + 1e-9;
             let known = (0..model.len() as u32).filter(|row| size(*row) <= end).count();
