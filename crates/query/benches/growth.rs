@@ -7,6 +7,7 @@
 use perfdb_query::{DType, Database, Layer, Query, Reader, ReaderSemantics, Tensor};
 use std::fmt::Write as _;
 use std::hint::black_box;
+use tempfile::TempDir;
 
 type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -16,10 +17,10 @@ const RUNS: usize = 3;
 const SAMPLE_US: f64 = 2e5;
 
 fn main() -> AnyResult<()> {
-    if let [_, flag, shape, kind, rows, times] = &std::env::args().collect::<Vec<_>>()[..]
+    if let [_, flag, kernel, shape, kind, rows, times] = &std::env::args().collect::<Vec<_>>()[..]
         && flag == "--count"
     {
-        return count(shape, kind, rows.parse()?, times.parse()?);
+        return count(kernel, shape, kind, rows.parse()?, times.parse()?);
     }
     for rows in [200, 6_000, 60_000] {
         for (name, shape) in [("grid", grid as fn(usize, usize) -> [i64; 3]), ("scattered", scattered)] {
@@ -32,12 +33,7 @@ fn main() -> AnyResult<()> {
 }
 
 fn of_table(kernel: &str, rows: usize, name: &str, shape: fn(usize, usize) -> [i64; 3]) -> AnyResult<()> {
-    let folder = tempfile::tempdir()?;
-    std::fs::write(folder.path().join(format!("{kernel}.csv")), table(rows, shape))?;
-    let mapping = format!("operator_mappings: {{op: {{kernel_type: {kernel}}}}}");
-    std::fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
-    let database = Database::open(folder.path())?;
-    let reader = database.reader(ReaderSemantics::Corrected, Layer::default());
+    let (_folder, reader) = reader(kernel, rows, shape)?;
     for (kind, of) in kinds() {
         let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
         let hits = asked(&reader, &queries);
@@ -50,14 +46,20 @@ fn of_table(kernel: &str, rows: usize, name: &str, shape: fn(usize, usize) -> [i
     Ok(())
 }
 
-/// Asks a thousand queries of a kind some times, for a count of instructions: `--count scattered "new N" 6000 3`, under callgrind.
-fn count(shape: &str, kind: &str, rows: usize, times: usize) -> AnyResult<()> {
-    let shape = if shape == "grid" { grid } else { scattered };
+/// A table of a kernel, and what reads it.
+fn reader(kernel: &str, rows: usize, shape: fn(usize, usize) -> [i64; 3]) -> AnyResult<(TempDir, Reader)> {
     let folder = tempfile::tempdir()?;
-    std::fs::write(folder.path().join("MatMulV2.csv"), table(rows, shape))?;
-    std::fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {op: {kernel_type: MatMulV2}}")?;
-    let database = Database::open(folder.path())?;
-    let reader = database.reader(ReaderSemantics::Corrected, Layer::default());
+    std::fs::write(folder.path().join(format!("{kernel}.csv")), table(rows, shape))?;
+    let mapping = format!("operator_mappings: {{op: {{kernel_type: {kernel}}}}}");
+    std::fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
+    let reader = Database::open(folder.path())?.reader(ReaderSemantics::Corrected, Layer::default());
+    Ok((folder, reader))
+}
+
+/// Asks a thousand queries of a kind some times, for a count of instructions: `--count MatMulV2 scattered "new N" 6000 3`, under callgrind.
+fn count(kernel: &str, shape: &str, kind: &str, rows: usize, times: usize) -> AnyResult<()> {
+    let shape = if shape == "grid" { grid } else { scattered };
+    let (_folder, reader) = reader(kernel, rows, shape)?;
     let (_, of) = kinds().into_iter().find(|(name, _)| *name == kind).ok_or("unknown kind")?;
     let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
     for _ in 0..times {

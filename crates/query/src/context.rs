@@ -81,7 +81,11 @@ impl<'d> Context<'d> {
     /// What the kernel of a table does, as the rules have it.
     #[inline]
     pub(crate) fn class(&self, name: &str) -> KernelClass {
-        if self.rules.reader == ReaderKind::Own { self.state.registry.class(name) } else { class_of(name) }
+        if self.rules.reader != ReaderKind::Own {
+            return class_of(name);
+        }
+        let known = self.operator.and_then(|operator| operator.slot(name));
+        known.and_then(|slot| self.state.class(slot)).unwrap_or_else(|| self.state.registry.class(name))
     }
 
     /// Whether a kernel is a collective, whose table has message sizes.

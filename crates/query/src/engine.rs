@@ -72,7 +72,7 @@ fn of_both_layers(context: &Context<'_>) -> Result<Answer, LookupError> {
         Ok(answer) => return Ok(answer),
         Err(miss) => miss,
     };
-    match if unpadded.is_some() { lookup::lookup(context) } else { measured } {
+    match if unpadded.is_some() && lookup::may_pad(context) { lookup::lookup(context) } else { measured } {
         Ok(answer) if context.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),
         // The reader of 2025 reports the reason of the exact search.
         Err(exact) if !context.rules.is_newest => Err(exact),

@@ -5,6 +5,7 @@ mod attempt;
 mod attention;
 mod axes;
 mod composite;
+mod corners;
 mod corrected;
 mod elementwise;
 mod experts;

@@ -40,6 +40,14 @@ pub(crate) fn lookup(context: &Context<'_>) -> Result<Answer, LookupError> {
     }
 }
 
+/// Whether padded rows may answer where none fits as it is.
+pub(crate) fn may_pad(context: &Context<'_>) -> bool {
+    let is_special = |entry: &Entry| {
+        entry.composite || entry.query_mode.is_some() || entry.category.as_deref() == Some("communication")
+    };
+    context.entry.is_none_or(|entry| is_special(entry) || inputs::may_pad(context, entry))
+}
+
 /// The answer of an operator that costs nothing.
 fn free(context: &Context<'_>, entry: &Entry) -> Option<Answer> {
     if entry.zero_cost {

@@ -168,6 +168,10 @@ fn of_table<'t>(
     let tolerance = table.tolerance(rules);
     // Rows with more inputs count, too, if the operands are as many as are compared.
     let compared = count.filter(|count| *count == operands.len());
+    // Many rows may share a key of padded shapes.
+    if matching == ShapeMatch::Padded && !table.may_fit_types(rules, operands) {
+        return;
+    }
     let Some(index) = table.input_index(matching, compared) else { return };
     let mut of_key = |key: u64| {
         for number in index.rows(key) {
@@ -222,6 +226,27 @@ impl Fit {
     }
 }
 
+/// How the type of a call goes with that of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypeFit {
+    AsItIs,
+    /// In another spelling, or taken for the same by rules that do not tell types apart.
+    Alike,
+    Other,
+}
+
+#[inline]
+pub(crate) fn type_fit(rules: &Rules, tolerance: &Tolerance, dtype: &str, row_type: &str) -> Option<TypeFit> {
+    if is_same_name(dtype, row_type) {
+        return Some(TypeFit::AsItIs);
+    }
+    if rules.exact_types && one_spelling(dtype) == one_spelling(row_type) {
+        return Some(TypeFit::Alike);
+    }
+    let fit = if rules.exact_types { TypeFit::Other } else { TypeFit::Alike };
+    tolerance.type_fits(dtype, row_type).then_some(fit)
+}
+
 /// How a row fits some operands, if it does.
 #[inline]
 pub(crate) fn fit(
@@ -244,13 +269,12 @@ pub(crate) fn fit(
     for (at, (operand, row_type)) in operands.iter().zip(types).enumerate() {
         let is_same = shapes.next_is(&operand.shape);
         let dtype = operand.dtype?;
-        if !is_same_name(dtype, row_type) {
-            let is_same_type = rules.exact_types && one_spelling(dtype) == one_spelling(row_type);
-            if !is_same_type && !tolerance.type_fits(dtype, row_type) {
-                return None;
+        match type_fit(rules, tolerance, dtype, row_type)? {
+            TypeFit::AsItIs => {}
+            other => {
+                is_of_other_type |= other == TypeFit::Other;
+                changed = changed.saturating_add(1);
             }
-            is_of_other_type |= rules.exact_types && !is_same_type;
-            changed = changed.saturating_add(1);
         }
         if is_same {
             continue;

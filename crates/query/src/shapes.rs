@@ -176,16 +176,27 @@ impl Tolerance {
             let is_padded = tokens < query.len() && query.len() == row.len() && (0..query.len()).all(has_same);
             is_padded.then(|| [query[tokens], row[tokens]])
         };
-        let tokens = match (self.is_matmul, stripped.len()) {
-            (true, _) if at > 0 => None,
-            (true, rank) if rank >= 3 => Some(rank - 2),
-            (_, rank) => self.tokens[usize::from(rank >= 4)],
-        };
+        let tokens = if self.is_matmul && at > 0 { None } else { self.tokens(stripped.len()) };
         let of_matrix = |matrix: Option<[i64; 2]>| only(&matrix?, row, Some(0));
         only(stripped, row, tokens)
             .or_else(|| only(stripped, strip(row), tokens))
             .or_else(|| of_matrix(flattened(query).filter(|_| self.flattens)))
             .or_else(|| of_matrix(merged(query).filter(|_| self.merges)))
+    }
+
+    /// Where a first input of some dimensions has its tokens.
+    fn tokens(&self, dimensions: usize) -> Option<usize> {
+        match dimensions {
+            3.. if self.is_matmul => Some(dimensions - 2),
+            _ => self.tokens[usize::from(dimensions >= 4)],
+        }
+    }
+
+    /// Whether a first input may be one that a kernel rounded up from fewer tokens.
+    pub(crate) fn may_be_padded(&self, query: &[i64]) -> bool {
+        let stripped = strip(query);
+        let own = self.tokens(stripped.len()).and_then(|at| stripped.get(at).copied());
+        own.into_iter().chain(self.matrices(query).map(|[tokens, _]| tokens)).any(is_multiple)
     }
 
     /// The matrices that a query's input with three dimensions could be to this kernel.
@@ -248,11 +259,15 @@ pub(crate) fn is_padded(query: &[i64], row: &[i64]) -> bool {
 /// Whether one dimension is the other rounded up.
 pub(crate) fn is_rounded(query: i64, row: i64) -> bool {
     let round_up = |block: i64| row.checked_add(block - 1).map(|sum| sum.div_euclid(block) * block);
-    // Every multiple is one of 8.
     query > row
-        && query & 7 == 0
+        && is_multiple(query)
         && (BLOCKS.into_iter().any(|block| round_up(block) == Some(query))
             || (row >= FINE_FROM && round_up(8) == Some(query)))
+}
+
+/// Whether anything may be rounded up to a dimension: every multiple is one of 8.
+fn is_multiple(dimension: i64) -> bool {
+    dimension & 7 == 0
 }
 
 /// Whether a dimension lies at most one tile above another one.

@@ -11,7 +11,7 @@ use perfdb_files::paths::{normalised, parent_of};
 use perfdb_model::roofline::Device;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::{Entry, OpMapping};
-use perfdb_store::registry::{Registry, TableType};
+use perfdb_store::registry::{KernelClass, Registry, TableType};
 use perfdb_store::{CsvFault, Error as StoreError};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -217,6 +217,12 @@ impl State {
     /// The kernel types that have a table, by name.
     pub(crate) fn kernel_types(&self) -> impl Iterator<Item = &Arc<str>> {
         self.slots.iter().map(|slot| &slot.kernel_type)
+    }
+
+    /// What the kernel of a table does.
+    #[inline]
+    pub(crate) fn class(&self, slot: u32) -> Option<KernelClass> {
+        self.slots.get(slot as usize).map(|slot| slot.kind.class)
     }
 
     #[inline]

@@ -10,9 +10,11 @@ mod row;
 
 pub use row::KernelRow;
 
-use crate::dtype::{exact_name, one_spelling};
+use crate::dtype::{exact_name, is_same_name, one_spelling};
 use crate::interpolate::generic_sizes::PlansByCount;
 use crate::interpolate::points::PointIndexes;
+use crate::operands::Operand;
+use crate::search::type_fit;
 use crate::semantics::{ReaderKind, Rules};
 use crate::shapes::Tolerance;
 use columns::{Column, TextColumns};
@@ -35,6 +37,8 @@ pub struct KernelRows {
     kind: TableType,
     /// Of each reader.
     tolerances: [Tolerance; 3],
+    /// Types of inputs, each in its one spelling.
+    types: Vec<Box<str>>,
     content: Content,
     /// Rows that are left out, by number.
     left_out: FxHashSet<u32>,
@@ -67,6 +71,20 @@ struct Content {
     spreads: Vec<f32>,
     /// Lines of rows without a valid duration, and whether the first duration they have is zero.
     without_duration: Vec<(u32, bool)>,
+}
+
+impl Content {
+    /// The types of inputs, each in its one spelling.
+    fn types(&self) -> Vec<Box<str>> {
+        let mut types: Vec<Box<str>> = Vec::new();
+        for name in self.texts.iter().flat_map(|texts| &texts.input_types) {
+            let name = one_spelling(name);
+            if !types.iter().any(|known| **known == *name) {
+                types.push(name.into());
+            }
+        }
+        types
+    }
 }
 
 /// Types and formats, which repeat from row to row: the slots of each cell.
@@ -103,6 +121,7 @@ impl KernelRows {
         KernelRows {
             tolerances: [ReaderKind::Own, ReaderKind::Upstream, ReaderKind::Upstream2025]
                 .map(|reader| Tolerance::of(&kernel_type, kind.class, reader)),
+            types: content.types(),
             kind,
             kernel_type,
             path,
@@ -171,10 +190,21 @@ impl KernelRows {
     }
 
     /// Whether an input of any row is of a type.
+    #[inline]
     pub(crate) fn has_type(&self, dtype: DType) -> bool {
-        let wanted = exact_name(dtype);
-        let mut types = self.content.texts.iter().flat_map(|texts| &texts.input_types);
-        types.any(|name| Some(one_spelling(name)) == wanted)
+        exact_name(dtype).is_some_and(|wanted| self.types.iter().any(|name| is_same_name(name, wanted)))
+    }
+
+    /// Whether the types of the operands, as they stand, fit those of any row.
+    pub(crate) fn may_fit_types(&self, rules: &Rules, operands: &[Operand<'_>]) -> bool {
+        let tolerance = self.tolerance(rules);
+        self.content.texts.iter().any(|texts| {
+            let types = &texts.input_types;
+            let fits = |(operand, name): (&Operand<'_>, &Box<str>)| {
+                operand.dtype.is_some_and(|dtype| type_fit(rules, tolerance, dtype, name).is_some())
+            };
+            operands.len() <= types.len() && operands.iter().zip(types).all(fits)
+        })
     }
 
     /// The tokens that a query of attention sees at most; 0 for all.

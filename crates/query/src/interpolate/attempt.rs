@@ -2,7 +2,8 @@
 
 use super::among::Among;
 use super::axes::{AxisSet, Coordinates, MOST_AXES};
-use super::corrected;
+use super::corners::Corners;
+use super::corrected::{self, Found};
 use super::floor;
 use super::points::{Group, PointIndex, PointSet, SliceRef};
 use super::predicted::{self, Predicted};
@@ -13,6 +14,7 @@ use crate::context::Context;
 use crate::semantics::Between;
 use crate::table::KernelRows;
 use smallvec::{SmallVec, smallvec};
+use std::cell::LazyCell;
 
 /// Why a group did not answer.
 pub(crate) type Status = &'static str;
@@ -75,14 +77,17 @@ impl Value {
 
     /// The answer of a table.
     pub(crate) fn answer(self, table: &KernelRows) -> Answer {
-        let rows = self.places.iter().flat_map(|(place, _)| &place.rows).map(|row| table.row(*row).reference());
+        let mut rows = SmallVec::with_capacity(self.places.iter().map(|(place, _)| place.rows.len()).sum());
+        for row in self.places.iter().flat_map(|(place, _)| &place.rows) {
+            rows.push(table.row(*row).reference());
+        }
         Answer {
             duration_us: self.duration_us,
             confidence: self.confidence,
             source: Source::Interpolated,
             kernels: smallvec![table.kernel_type.clone()],
             rule: Some(self.rule),
-            rows: rows.collect(),
+            rows,
             share: 1.0,
             more: Some(Box::new(More {
                 prediction: self.prediction.map(|predicted| predicted.of_table(table)),
@@ -165,8 +170,9 @@ pub(crate) fn of_points(
     let axes = points.axes;
     let slice = |set: usize| points.near(set, target);
     if context.rules.between == Between::NarrowestBracket {
-        let value = narrowest(context, points, target, limit, slice)?;
-        return Ok(floor::raise(context, points, target, value));
+        let mut value = narrowest(context, points, target, limit, slice)?;
+        floor::raise(context, points, target, &mut value);
+        return Ok(value);
     }
     let mut status: Option<Status> = None;
     let mut note = |found: Status, set: AxisSet| {
@@ -210,37 +216,41 @@ fn narrowest<'p>(
     slice: impl Fn(usize) -> Option<SliceRef<'p>>,
 ) -> Result<Value, Status> {
     let axes = points.axes;
-    let mut statuses: SmallVec<[Option<Status>; 16]> = smallvec![None; axes.sets.len()];
+    // Of the first set that has its axes and does not answer.
+    let mut first: Option<(usize, Status)> = None;
     // Sets that need a triangle.
-    let mut pending: SmallVec<[(usize, SliceRef<'p>); 2]> = SmallVec::new();
+    let mut open: SmallVec<[(usize, SliceRef<'p>, Corners); 1]> = SmallVec::new();
     let mut best: Option<(f64, Value)> = None;
     let offer = |best: &mut Option<(f64, Value)>, (width, value): (f64, Value)| {
         if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) {
-            *best = Some((width, Value { names: axes.names, ..value }));
+            *best = Some((width, value));
         }
     };
-    let note = |set: AxisSet, status: Status| {
-        context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
-        Some(status)
+    let note = |first: &mut Option<(usize, Status)>, at: usize, status: Status| {
+        context.note(|| format!("axes {}: {status}", names(axes.names, axes.sets[at]).join(",")));
+        if status != NO_AXIS && first.is_none_or(|(before, _)| at < before) {
+            *first = Some((at, status));
+        }
     };
     let brackets: [Option<[f64; 2]>; MOST_AXES] = std::array::from_fn(|axis| points.bracket(axis, target));
+    let widths = LazyCell::new(|| brackets.map(|bracket| bracket.map_or(f64::INFINITY, corrected::width)));
+    let is_at = |bracket: &Option<[f64; 2]>| bracket.is_some_and(|[low, high]| low.total_cmp(&high).is_eq());
+    let between = mask((0u8..).zip(&brackets).filter(|(_, bracket)| !is_at(bracket)).map(|(axis, _)| axis));
     let is_outside = context.explanation.is_none() && brackets.contains(&None);
     for (at, &set) in axes.sets.iter().enumerate() {
-        if is_outside && statuses.iter().flatten().any(|status| *status != NO_AXIS) {
+        if is_outside && first.is_some() {
             // No other set answers either.
             break;
         }
         // No points between which the target lies have neighbours nearer than those of all points.
-        let least =
-            || set.iter().map(|axis| brackets[usize::from(*axis)].map_or(f64::INFINITY, corrected::width)).sum::<f64>();
+        let least = || set.iter().map(|axis| widths[usize::from(*axis)]).sum::<f64>();
         if best.as_ref().is_some_and(|(narrowest, _)| least() >= *narrowest) {
             continue;
         }
         let wanted = coordinates(set, target);
         let wanted = &wanted[..set.len()];
         // Points agree with the target in all other axes.
-        let is_at = |bracket: &Option<[f64; 2]>| bracket.is_some_and(|[low, high]| low.total_cmp(&high).is_eq());
-        let agrees = || (0u8..).zip(&brackets).all(|(axis, bracket)| is_at(bracket) || set.contains(&axis));
+        let agrees = || between & !mask(set.iter().copied()) == 0;
         let tried = match limit {
             Some(limit) if set.len() as i64 > limit => Err(DISABLED),
             _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
@@ -249,7 +259,7 @@ fn narrowest<'p>(
         let slice = match tried {
             Ok(slice) => slice,
             Err(status) => {
-                statuses[at] = note(set, status);
+                note(&mut first, at, status);
                 continue;
             }
         };
@@ -259,24 +269,40 @@ fn narrowest<'p>(
             continue;
         }
         match corrected::boxed(&slice, set, wanted) {
-            Ok(Some(found)) => offer(&mut best, found),
-            Ok(None) => pending.push((at, slice)),
-            Err(status) => statuses[at] = note(set, status),
+            Ok(Found::Value(found)) => offer(&mut best, found),
+            Ok(Found::Open(corners)) => open.push((at, slice, corners)),
+            Err(status) => note(&mut first, at, status),
         }
     }
     if best.is_none() {
-        for (at, slice) in pending {
-            let set = axes.sets[at];
+        for (at, slice, corners) in &open {
+            let set = axes.sets[*at];
             let wanted = coordinates(set, target);
-            match corrected::in_triangle(&slice, set, &wanted[..set.len()], best.as_ref().map(|(width, _)| *width)) {
-                Ok(Some(found)) => offer(&mut best, found),
-                Ok(None) => {}
-                Err(status) => statuses[at] = note(set, status),
+            let wanted = &wanted[..set.len()];
+            // No triangle is narrower than the neighbours are apart.
+            if let Some((narrowest, _)) = &best
+                && corners.length() >= *narrowest
+            {
+                continue;
+            }
+            match corrected::in_triangle(slice, set, wanted, corners) {
+                Ok(found) => offer(&mut best, found),
+                Err(status) => note(&mut first, *at, status),
             }
         }
     }
-    let status = statuses.into_iter().flatten().find(|status| *status != NO_AXIS);
-    best.map(|(_, value)| value).ok_or(status.unwrap_or(NO_AXIS))
+    match best {
+        Some((_, mut value)) => {
+            value.names = axes.names;
+            Ok(value)
+        }
+        None => Err(first.map_or(NO_AXIS, |(_, status)| status)),
+    }
+}
+
+/// Axes as bits.
+fn mask(axes: impl Iterator<Item = u8>) -> u8 {
+    axes.fold(0, |all, axis| all | 1 << axis)
 }
 
 /// The coordinates of a target on the axes of a set.
@@ -309,12 +335,10 @@ fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<
     };
     let found = match wanted {
         [wanted] => {
-            let above = places.partition_point(|place| place.at[0] < *wanted);
-            let high = places.get(above).ok_or(OUTSIDE)?;
-            let (duration_us, used) = if high.at[0] == *wanted {
-                (high.duration_us, vec![(high.clone(), 1.0)])
+            let (duration_us, used) = if let Some(place) = slice.place(&[*wanted]) {
+                (place.duration_us, vec![(place.clone(), 1.0)])
             } else {
-                let low = above.checked_sub(1).and_then(|below| places.get(below)).ok_or(OUTSIDE)?;
+                let [low, high] = slice.neighbours(*wanted).ok_or(OUTSIDE)?;
                 let share = (wanted - low.at[0]) / (high.at[0] - low.at[0]);
                 let duration_us = low.duration_us + share * (high.duration_us - low.duration_us);
                 (duration_us, vec![(low.clone(), 1.0 - share), (high.clone(), share)])

@@ -2,6 +2,7 @@
 
 use super::attempt::{FEW, OUTSIDE, Status, Value};
 use super::axes::AxisSet;
+use super::corners::Corners;
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
 use smallvec::SmallVec;
@@ -25,37 +26,43 @@ pub(super) fn width([low, high]: [f64; 2]) -> f64 {
     if high > low { scaled(high) - scaled(low) } else { 0.0 }
 }
 
-/// The value at a target, and the width of its bracket: the sum of the logarithms over all axes. At a place, on a line or in a whole box;
-/// `None` where that takes a triangle.
-pub(super) fn boxed(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<Option<(f64, Value)>, Status> {
+/// What the places around a target tell.
+pub(super) enum Found {
+    /// A value, and the width of its bracket: the sum of the logarithms over all axes.
+    Value((f64, Value)),
+    /// That corners of the box are missing, so that it takes a triangle.
+    Open(Corners),
+}
+
+/// The value at a target: at a place, on a line or in a whole box.
+pub(super) fn boxed(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<Found, Status> {
     if let Some(place) = slice.place(wanted) {
         let used = vec![(place.clone(), 1.0)];
-        return Ok(Some((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used))));
+        return Ok(Found::Value((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used))));
     }
     if slice.places.len() < 2 {
         return Err(FEW);
     }
-    let found = match wanted {
-        [wanted] => Some(line(slice, *wanted)?),
-        several => whole_box(slice, several).map(|(used, width)| (used, width, boxed_rule(several.len()))),
+    let (used, width, rule) = match wanted {
+        [wanted] => line(slice, *wanted)?,
+        several => {
+            let corners = Corners::around(slice, several).ok_or(OUTSIDE)?;
+            let Some(weights) = corners.of_all() else { return Ok(Found::Open(corners)) };
+            (used(slice, weights.into_iter()), corners.length(), boxed_rule(several.len()))
+        }
     };
-    Ok(found.map(|(used, width, rule)| weighted(slice, set, wanted, used, width, rule)))
+    Ok(Found::Value(weighted(slice, set, wanted, used, width, rule)))
 }
 
-/// The same in a triangle or tetrahedron of places; `None` where no bracket is narrower than one that is known.
+/// The value in a triangle or tetrahedron of places.
 pub(super) fn in_triangle(
     slice: &Slice,
     set: AxisSet,
     wanted: &[f64],
-    narrowest: Option<f64>,
-) -> Result<Option<(f64, Value)>, Status> {
-    // No triangle reaches further than the places do.
-    let least = least_width(slice, wanted).ok_or(OUTSIDE)?;
-    if narrowest.is_some_and(|narrowest| least >= narrowest) {
-        return Ok(None);
-    }
-    let (used, width) = triangle(slice, wanted)?;
-    Ok(Some(weighted(slice, set, wanted, used, width, simplex_rule(wanted.len()))))
+    corners: &Corners,
+) -> Result<(f64, Value), Status> {
+    let (used, width) = triangle(slice, wanted, corners)?;
+    Ok(weighted(slice, set, wanted, used, width, simplex_rule(wanted.len())))
 }
 
 fn weighted(slice: &Slice, set: AxisSet, wanted: &[f64], used: Used, width: f64, rule: &'static str) -> (f64, Value) {
@@ -100,55 +107,16 @@ fn made(
 }
 
 /// A coordinate on its logarithmic axis. Sizes and lengths are not below 0; 0 has a place of its own.
-fn scaled(coordinate: f64) -> f64 {
+pub(super) fn scaled(coordinate: f64) -> f64 {
     if coordinate >= 1.0 { coordinate.ln() } else { coordinate.max(0.0) - 1.0 }
 }
 
 /// Between the neighbours on one axis.
 fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status> {
-    let above = slice.places.partition_point(|place| place.at[0] < wanted);
-    let high = slice.places.get(above).ok_or(OUTSIDE)?;
-    let low = above.checked_sub(1).and_then(|below| slice.places.get(below)).ok_or(OUTSIDE)?;
+    let [low, high] = slice.neighbours(wanted).ok_or(OUTSIDE)?;
     let width = scaled(high.at[0]) - scaled(low.at[0]);
     let share = (scaled(wanted) - scaled(low.at[0])) / width;
     Ok((vec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
-}
-
-/// The sides of the narrowest box around a target.
-fn sides(slice: &Slice, wanted: &[f64]) -> Option<[[f64; 2]; 3]> {
-    let mut sides = [[0.0; 2]; 3];
-    for (axis, wanted) in wanted.iter().enumerate() {
-        sides[axis] = slice.bracket(axis, *wanted)?;
-    }
-    Some(sides)
-}
-
-/// The place at a corner of a box, if there is one: on the upper side of each axis whose bit is set.
-fn at_corner(slice: &Slice, sides: &[[f64; 2]; 3], axes: usize, corner: usize) -> Option<u32> {
-    let at: [f64; 3] = std::array::from_fn(|axis| sides[axis][corner >> axis & 1]);
-    slice.place_number(&at[..axes])
-}
-
-/// All corners of the narrowest box around the target, if they are there.
-fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
-    let sides = sides(slice, wanted)?;
-    let (mut shares, mut width) = ([0.0; 3], 0.0);
-    for (axis, &wanted) in wanted.iter().enumerate() {
-        let length = self::width(sides[axis]);
-        if length > 0.0 {
-            shares[axis] = (scaled(wanted) - scaled(sides[axis][0])) / length;
-        }
-        width += length;
-    }
-    let mut corners: SmallVec<[(u32, f64); 8]> = SmallVec::new();
-    for corner in 0..1usize << wanted.len() {
-        let of_axis = |axis: usize| if corner >> axis & 1 == 1 { shares[axis] } else { 1.0 - shares[axis] };
-        let weight: f64 = (0..wanted.len()).map(of_axis).product();
-        if weight > 0.0 {
-            corners.push((at_corner(slice, &sides, wanted.len(), corner)?, weight));
-        }
-    }
-    Some((used(slice, corners.into_iter()), width))
 }
 
 /// Places of a slice with their weights.
@@ -158,24 +126,20 @@ fn used(slice: &Slice, weights: impl ExactSizeIterator<Item = (u32, f64)>) -> Us
     used
 }
 
-/// The corners of the narrowest box around the target that are there.
-fn corners(slice: &Slice, wanted: &[f64]) -> SmallVec<[u32; 8]> {
-    let Some(sides) = sides(slice, wanted) else { return SmallVec::new() };
-    (0..1usize << wanted.len()).filter_map(|corner| at_corner(slice, &sides, wanted.len(), corner)).collect()
-}
-
-/// The triangle or tetrahedron of places around the target.
-fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
+/// The triangle or tetrahedron of places around the target, between the corners of the box if possible.
+fn triangle(slice: &Slice, wanted: &[f64], corners: &Corners) -> Result<(Used, f64), Status> {
+    let value = |number: u32| slice.places[number as usize].duration_us.ln();
+    if let Some((weights, width)) = corners.of_some(value) {
+        return Ok((used(slice, weights.into_iter()), width));
+    }
     let target: SmallVec<[f64; 3]> = wanted.iter().map(|x| scaled(*x)).collect();
     let (all, planes) = slice.scaled(scaled).ok_or(OUTSIDE)?;
     if planes.exclude(&target) || slice.is_flat_scaled(all, target.len()) {
         return Err(OUTSIDE);
     }
     let tree = slice.tree_scaled(all).ok_or(OUTSIDE)?;
-    let value = |number: u32| slice.places[number as usize].duration_us.ln();
     // On a grid of uneven steps the nearest may all lie on one side.
-    let corners = corners(slice, wanted);
-    let inside = simplex::among(all, value, &corners, &target, (planes, tree)).ok_or(OUTSIDE)?;
+    let inside = simplex::among(all, value, &corners.places(), &target, (planes, tree)).ok_or(OUTSIDE)?;
     let used = used(slice, inside.weights.iter().map(|(at, weight)| (*at as u32, *weight)));
     let extent = |axis: usize| {
         let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);

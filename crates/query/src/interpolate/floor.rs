@@ -38,11 +38,10 @@ pub(super) fn raised(estimate: Estimate, least_us: f64) -> Estimate {
     }
 }
 
-/// A value between rows that is not below the least time.
-pub(super) fn raise(context: &Context<'_>, points: &PointSet, target: &Coordinates, value: Value) -> Value {
+/// Raises a value between rows to the least time.
+pub(super) fn raise(context: &Context<'_>, points: &PointSet, target: &Coordinates, value: &mut Value) {
     let rows = value.places.iter().flat_map(|(place, _)| place.rows.iter().copied());
-    match of(context, points, target, rows) {
-        Some(least_us) if value.duration_us < least_us => Value { duration_us: least_us, ..value },
-        _ => value,
+    if let Some(least_us) = of(context, points, target, rows) {
+        value.duration_us = value.duration_us.max(least_us);
     }
 }

@@ -4,13 +4,13 @@ use super::attempt::{Status, UNMATCHED, of_group};
 use super::axes::{ABSENT, Axes, Coordinates, Key};
 use super::elementwise::{MATRIX, matrix};
 use super::generic_sizes::{Plans, SIZES};
-use super::matmul::projected_operands;
+use super::matmul::push_projected;
 use super::points::{Extra, Group, IndexName, Placed, PointIndex};
 use crate::answer::{Answer, LookupError};
 use crate::context::Context;
 use crate::interval::of_other_type;
 use crate::lookup::inputs;
-use crate::operands::Operand;
+use crate::operands::{Operand, Operands};
 use crate::query::elements;
 use crate::semantics::{ReaderKind, Rules};
 use crate::table::{KernelRow, KernelRows};
@@ -23,9 +23,13 @@ use std::sync::Arc;
 static FIRST_DIMENSION: Axes = Axes { names: &["axis_0"], sets: &[&[0]], padded: None };
 static OUTPUT: Axes = Axes { names: &["output_numel"], sets: &[&[0]], padded: None };
 
+/// Types of inputs, one name for those that are the same to the kernel.
+type Types<'t> = SmallVec<[&'t str; 8]>;
+
 /// A kernel by its inputs, or by its result.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, LookupError> {
-    let operands = projected_operands(context, entry)?;
+    let mut operands = Operands::new();
+    push_projected(context, entry, &mut operands)?;
     let count = inputs::input_count(entry);
     let names = context.names(entry);
     let output = match context.query.results.tensors().as_deref() {
@@ -111,9 +115,10 @@ fn index_of(
     table.points.get_or_make(name, || {
         PointIndex::new(table, axes, false, name.is_corrected, |row| match plans {
             Some(plans) => {
-                let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name));
+                let tolerance = table.tolerance(rules);
+                let types: Types<'_> = row.input_types().iter().map(|name| tolerance.type_class(name)).collect();
                 let shapes = row.matrices().iter().take(count.unwrap_or(usize::MAX));
-                let (key, at) = plans.place(count, types, shapes)?;
+                let (key, at) = plans.place(count, &types, shapes)?;
                 Some(Placed {
                     key,
                     at,
@@ -150,18 +155,20 @@ fn target(
     output: Option<&[i64]>,
     over_output: bool,
 ) -> Option<(Key, Coordinates)> {
+    operands.first()?;
     let tolerance = table.tolerance(rules);
+    let mut types = Types::new();
+    for operand in operands {
+        types.push(tolerance.type_class(operand.dtype?));
+    }
+    if let Some(plans) = plans {
+        return plans.place(count, &types, operands.iter().map(|operand| &*operand.shape));
+    }
     let mut key = Key::default();
     key.integer(count.unwrap_or(operands.len()) as i64);
-    operands.first()?;
-    if let Some(plans) = plans {
-        let types: Option<SmallVec<[&str; 4]>> =
-            operands.iter().map(|operand| Some(tolerance.type_class(operand.dtype?))).collect();
-        return plans.place(count, types?.into_iter(), operands.iter().map(|operand| &*operand.shape));
-    }
-    for operand in operands {
-        key.text(tolerance.type_class(operand.dtype?));
-    }
+    types.iter().for_each(|name| {
+        key.text(name);
+    });
     if over_output {
         let at = push_output(&mut key, rules, output?)?;
         return Some((key, at));

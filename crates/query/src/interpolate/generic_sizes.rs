@@ -1,6 +1,7 @@
 //! The sizes of kernels that nobody described: all dimensions of the inputs that vary from row to row are axes.
 
 use super::axes::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
+use crate::dtype::is_same_name;
 use crate::semantics::Rules;
 use crate::table::KernelRows;
 use rustc_hash::FxHashMap;
@@ -36,19 +37,42 @@ pub(super) static SIZES: Axes = Axes {
 /// The dimensions of all inputs, one after another.
 type Dimensions = SmallVec<[i64; 16]>;
 
-/// What the dimensions of rows with the same number of inputs, ranks and types are.
+/// What rows have in common whose dimensions mean the same.
+#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    ranks: SmallVec<[usize; 8]>,
+    /// How many inputs count.
+    inputs: usize,
+    types: SmallVec<[Box<str>; 4]>,
+}
+
+impl Form {
+    fn key(&self) -> Key {
+        let mut key = Key::default();
+        self.ranks.iter().for_each(|rank| {
+            key.integer(*rank as i64);
+        });
+        key.integer(self.inputs as i64).texts(self.types.iter().map(|name| &**name));
+        key
+    }
+}
+
+/// What the dimensions of rows of one form are.
 #[derive(Debug, Clone, PartialEq)]
 struct Plan {
+    form: Form,
+    /// What must agree by the form.
+    key: Key,
     /// The axes, the first the one along which calls grow.
     axes: SmallVec<[usize; MOST_AXES]>,
     /// Of each dimension an earlier one that is the same in every row.
     same_as: Vec<Option<usize>>,
 }
 
-/// The plans of a table, by what must agree.
+/// The plans of a table, which has few.
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
-    by_form: FxHashMap<Key, Plan>,
+    plans: Vec<Plan>,
     /// Whether more varies than the rows and columns of the first input.
     pub(super) is_generic: bool,
 }
@@ -67,49 +91,54 @@ impl PlansByCount {
     }
 }
 
-/// Number of inputs, their ranks and types.
-fn form<'s>(
-    count: Option<usize>,
-    types: impl Iterator<Item = &'s str>,
+/// Ranks and dimensions of inputs.
+fn ranks_and_dimensions(
     shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
-) -> (Key, Dimensions) {
-    let (mut key, mut all, mut inputs) = (Key::default(), Dimensions::new(), 0);
+) -> (SmallVec<[usize; 8]>, Dimensions) {
+    let (mut ranks, mut dimensions) = (SmallVec::new(), Dimensions::new());
     for shape in shapes {
-        key.integer(shape.len() as i64);
-        all.extend(shape.iter().copied());
-        inputs += 1;
+        ranks.push(shape.len());
+        shape.iter().for_each(|dimension| dimensions.push(*dimension));
     }
-    key.integer(count.unwrap_or(inputs) as i64).texts(types.take(inputs));
-    (key, all)
+    (ranks, dimensions)
 }
 
 impl Plans {
     fn new(rules: &Rules, table: &KernelRows, count: Option<usize>) -> Plans {
         let limit = count.unwrap_or(usize::MAX);
-        let mut forms: BTreeMap<Key, Vec<Dimensions>> = BTreeMap::new();
+        let mut forms: BTreeMap<Form, Vec<Dimensions>> = BTreeMap::new();
         for row in table.rows() {
-            let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name));
-            let (key, dimensions) = form(count, types, row.matrices().iter().take(limit));
-            forms.entry(key).or_default().push(dimensions);
+            let (ranks, dimensions) = ranks_and_dimensions(row.matrices().iter().take(limit));
+            let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name).into());
+            let (inputs, types) = (count.unwrap_or(ranks.len()), types.take(ranks.len()).collect());
+            forms.entry(Form { ranks, inputs, types }).or_default().push(dimensions);
         }
         let mut plans = Plans::default();
-        for (key, rows) in forms {
-            let (plan, is_generic) = Plan::of(&rows);
+        for (form, rows) in forms {
+            let (plan, is_generic) = Plan::of(form, &rows);
             plans.is_generic |= is_generic;
-            plans.by_form.insert(key, plan);
+            plans.plans.push(plan);
         }
         plans
     }
 
     /// What must agree, and the coordinates of a row or a call; `None` where no row has its form.
-    pub(super) fn place<'s>(
+    pub(super) fn place(
         &self,
         count: Option<usize>,
-        types: impl Iterator<Item = &'s str>,
+        types: &[&str],
         shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
     ) -> Option<(Key, Coordinates)> {
-        let (mut key, dimensions) = form(count, types, shapes);
-        let plan = self.by_form.get(&key)?;
+        let (ranks, dimensions) = ranks_and_dimensions(shapes);
+        let inputs = count.unwrap_or(ranks.len());
+        let types = types.get(..ranks.len()).unwrap_or(types);
+        let is_of = |form: &Form| {
+            (form.inputs, &form.ranks) == (inputs, &ranks)
+                && form.types.len() == types.len()
+                && form.types.iter().zip(types).all(|(own, name)| is_same_name(own, name))
+        };
+        let plan = self.plans.iter().find(|plan| is_of(&plan.form))?;
+        let mut key = plan.key.clone();
         for (at, &size) in dimensions.iter().enumerate().filter(|(at, _)| !plan.axes.contains(at)) {
             match plan.same_as[at] {
                 Some(earlier) if dimensions[earlier] == size => key.text("same"),
@@ -130,7 +159,7 @@ impl Plans {
 
 impl Plan {
     /// Of rows of one form, and whether more varies than the first and the last dimension.
-    fn of(rows: &[Dimensions]) -> (Plan, bool) {
+    fn of(form: Form, rows: &[Dimensions]) -> (Plan, bool) {
         let count = rows.first().map_or(0, |row| row.len());
         let is_same = |a: usize, b: usize| rows.iter().all(|row| row[a] == row[b]);
         let same_as: Vec<Option<usize>> = (0..count).map(|at| (0..at).find(|earlier| is_same(*earlier, at))).collect();
@@ -145,6 +174,6 @@ impl Plan {
         // The first dimension is mostly that of tokens; of the others those with the most values count.
         varying.sort_by_key(|(distinct, at)| (*at != 0, std::cmp::Reverse(*distinct), *at));
         let axes = varying.iter().take(MOST_AXES).map(|(_, at)| *at).collect();
-        (Plan { axes, same_as }, varying.len() > 2)
+        (Plan { key: form.key(), form, axes, same_as }, varying.len() > 2)
     }
 }

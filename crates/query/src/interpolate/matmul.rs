@@ -25,21 +25,27 @@ static AXES: Axes =
 
 /// A product by its inputs.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, LookupError> {
-    let operands = projected_operands(context, entry)?;
+    // Filled in place: returning them would copy them.
+    let mut operands = Operands::new();
+    push_projected(context, entry, &mut operands)?;
     let count = inputs::input_count(entry);
     let names = context.names(entry);
     of_tables(context, &names, &operands, count)?.ok_or_else(|| LookupError::new(FAILED))
 }
 
-/// The inputs of a call; those of one device's shard where the rules project before interpolation.
-pub(super) fn projected_operands<'q>(context: &Context<'q>, entry: &Entry) -> Result<Operands<'q>, LookupError> {
-    let operands = inputs::operands(context, entry);
+/// Adds the inputs of a call; those of one device's shard where the rules project before interpolation.
+pub(super) fn push_projected<'q>(
+    context: &Context<'q>,
+    entry: &Entry,
+    operands: &mut Operands<'q>,
+) -> Result<(), LookupError> {
+    inputs::push_operands(context, entry, operands);
     if context.rules.projects_first
-        && let Some(projection) = projected(context, entry, &operands)?
+        && let Some(projection) = projected(context, entry, operands)?
     {
-        return Ok(projection);
+        *operands = projection;
     }
-    Ok(operands)
+    Ok(())
 }
 
 /// The first table that answers.
@@ -193,7 +199,8 @@ impl<'s> Product<'s> {
 /// A product of quantised operands: the result tells the columns, and formats have to be the expected ones.
 pub(crate) fn quantised(context: &Context<'_>, entry: &Entry) -> Result<Answer, LookupError> {
     let count = inputs::input_count(entry);
-    let operands = projected_operands(context, entry)?;
+    let mut operands = Operands::new();
+    push_projected(context, entry, &mut operands)?;
     let Some((key, at)) = quantised_target(context, entry, &operands, count) else {
         return Err(LookupError::new(FAILED));
     };

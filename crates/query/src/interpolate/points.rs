@@ -4,7 +4,7 @@ use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, RowPoint};
 use super::kind::Setting;
 use super::slice::{self, Slice};
 use super::tables::Tables;
-use crate::dtype::one_spelling;
+use crate::dtype::{is_same_name, one_spelling};
 use crate::shapes::is_equal_or_rounded;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
@@ -41,7 +41,8 @@ pub(crate) struct Extra {
 impl Extra {
     /// Whether a group is of other types than a call, where groups differ by them.
     pub(crate) fn is_of_other_types<'s>(&self, types: impl Iterator<Item = Option<&'s str>>) -> bool {
-        self.types.iter().zip(types).any(|(own, wanted)| wanted.map(one_spelling) != Some(one_spelling(own)))
+        let is_same = |own: &str, wanted: &str| is_same_name(own, wanted) || one_spelling(own) == one_spelling(wanted);
+        self.types.iter().zip(types).any(|(own, wanted)| !wanted.is_some_and(|wanted| is_same(own, wanted)))
     }
 }
 
@@ -244,7 +245,7 @@ impl PointSet {
         if wanted.is_nan() || self.axes.padded.is_some_and(|padded| usize::from(padded) == axis) {
             return Some([wanted; 2]);
         }
-        slice::bracket(&self.on_axis(axis).values, |value| *value, wanted)
+        slice::bracket(&self.on_axis(axis).values, wanted)
     }
 
     /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.

@@ -9,6 +9,7 @@ mod programme;
 mod walk;
 
 pub(crate) use among::{Planes, among};
+pub(crate) use programme::WEIGHT_TOLERANCE;
 
 use super::near::{Near, Tree};
 use super::slice::Slice;

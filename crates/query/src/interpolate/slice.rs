@@ -17,8 +17,10 @@ pub(crate) struct Slice {
     pub(crate) count: usize,
     /// In the order of the first point of each; along a single axis by their coordinate.
     pub(crate) places: Vec<SlicePlace>,
+    /// The coordinates on each axis, rising: along a single axis those of the places.
+    values: SmallVec<[Vec<f64>; 3]>,
     /// Of several axes.
-    several: Option<Several>,
+    several: Option<Box<Several>>,
 }
 
 /// A place, and the median of the durations there.
@@ -32,9 +34,7 @@ pub(crate) struct SlicePlace {
 /// What finds places on several axes.
 #[derive(Debug, Default)]
 struct Several {
-    by_bits: FxHashMap<SmallVec<[u64; 3]>, u32>,
-    /// The coordinates on each axis, rising.
-    values: SmallVec<[Vec<f64>; 3]>,
+    by_bits: FxHashMap<Bits, u32>,
     /// The places along the first axis.
     along_first: Vec<u32>,
     is_flat: OnceLock<bool>,
@@ -49,7 +49,7 @@ impl Slice {
     /// The places of some points.
     pub(crate) fn of<'p>(axes: AxisSet, points: impl Iterator<Item = &'p RowPoint>) -> Slice {
         let mut slice = Slice::default();
-        let mut by_bits: FxHashMap<SmallVec<[u64; 3]>, u32> = FxHashMap::default();
+        let mut by_bits: FxHashMap<Bits, u32> = FxHashMap::default();
         let mut durations: Vec<SmallVec<[f64; 2]>> = Vec::new();
         for point in points {
             slice.count += 1;
@@ -68,8 +68,15 @@ impl Slice {
         if axes.len() == 1 {
             slice.places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
         } else {
-            slice.several = Some(Several::of(axes.len(), by_bits, &slice.places));
+            slice.several = Some(Box::new(Several::of(by_bits, &slice.places)));
         }
+        let values = (0..axes.len()).map(|axis| {
+            let mut values: Vec<f64> = slice.places.iter().map(|place| place.at[axis]).collect();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values
+        });
+        slice.values = values.collect();
         slice
     }
 
@@ -83,35 +90,32 @@ impl Slice {
         match &self.several {
             Some(_) => self.places.get(self.place_number(at)? as usize),
             None => {
-                let wanted = *at.first()?;
-                let above = self.places.partition_point(|place| place.at[0] < wanted);
-                self.places.get(above).filter(|place| place.at[0] == wanted)
+                let (values, wanted) = (self.values.first()?, *at.first()?);
+                let above = values.partition_point(|own| *own < wanted);
+                self.places.get(above).filter(|_| values[above] == wanted)
             }
         }
     }
 
     /// The nearest coordinates on both sides on an axis, which may be the same; `None` if one is missing.
     pub(crate) fn bracket(&self, axis: usize, wanted: f64) -> Option<[f64; 2]> {
-        match &self.several {
-            Some(several) => bracket(several.values.get(axis)?, |value| *value, wanted),
-            None => bracket(&self.places, |place| place.at[0], wanted),
-        }
+        bracket(self.values.get(axis)?, wanted)
+    }
+
+    /// The nearest places on both sides along a single axis, none of them at the target.
+    pub(crate) fn neighbours(&self, wanted: f64) -> Option<[&SlicePlace; 2]> {
+        let above = self.values.first()?.partition_point(|own| *own < wanted);
+        Some([self.places.get(above.checked_sub(1)?)?, self.places.get(above)?])
     }
 
     /// How many coordinates the places have on an axis.
     pub(crate) fn coordinates(&self, axis: usize) -> usize {
-        match &self.several {
-            Some(several) => several.values.get(axis).map_or(0, Vec::len),
-            None => self.places.len(),
-        }
+        self.values.get(axis).map_or(0, Vec::len)
     }
 
     /// Whether the places have at least two coordinates on an axis.
     pub(crate) fn varies(&self, axis: usize) -> bool {
-        match &self.several {
-            Some(several) => several.values.get(axis).is_some_and(|values| values.len() > 1),
-            None => self.places.len() > 1,
-        }
+        self.coordinates(axis) > 1
     }
 
     /// Whether the places of several axes lie on a line or a plane.
@@ -119,7 +123,7 @@ impl Slice {
         let Some(several) = &self.several else { return false };
         *several.is_flat.get_or_init(|| {
             let coordinates: Vec<&[f64]> = self.places.iter().map(|place| place.at.as_slice()).collect();
-            simplex::is_flat(&coordinates, several.values.len())
+            simplex::is_flat(&coordinates, self.values.len())
         })
     }
 
@@ -206,32 +210,30 @@ impl Slice {
 }
 
 impl Several {
-    fn of(axes: usize, by_bits: FxHashMap<SmallVec<[u64; 3]>, u32>, places: &[SlicePlace]) -> Self {
-        let values = (0..axes).map(|axis| {
-            let mut values: Vec<f64> = places.iter().map(|place| place.at[axis]).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            values
-        });
+    fn of(by_bits: FxHashMap<Bits, u32>, places: &[SlicePlace]) -> Self {
         let mut along_first: Vec<u32> = (0..places.len() as u32).collect();
         along_first.sort_by(|a, b| places[*a as usize].at[0].total_cmp(&places[*b as usize].at[0]));
-        Several { by_bits, values: values.collect(), along_first, ..Several::default() }
+        Several { by_bits, along_first, ..Several::default() }
     }
 }
 
 /// The nearest coordinates on both sides among some that rise, which may be the same; `None` if one is missing.
-pub(super) fn bracket<T>(rising: &[T], coordinate: impl Fn(&T) -> f64, wanted: f64) -> Option<[f64; 2]> {
-    let above = rising.partition_point(|own| coordinate(own) < wanted);
-    let high = coordinate(rising.get(above)?);
+pub(super) fn bracket(rising: &[f64], wanted: f64) -> Option<[f64; 2]> {
+    let above = rising.partition_point(|own| *own < wanted);
+    let high = *rising.get(above)?;
     if high == wanted {
         return Some([high, high]);
     }
-    Some([coordinate(rising.get(above.checked_sub(1)?)?), high])
+    Some([*rising.get(above.checked_sub(1)?)?, high])
 }
 
-fn bits(at: &[f64]) -> SmallVec<[u64; 3]> {
-    let mut bits = SmallVec::new();
-    at.iter().for_each(|coordinate| bits.push(coordinate.to_bits()));
+/// Coordinates as bits.
+type Bits = [u64; 3];
+
+/// Sizes are whole numbers, whose last bits are zeros: swapped, the hash tells them apart.
+fn bits(at: &[f64]) -> Bits {
+    let mut bits = [0; 3];
+    bits.iter_mut().zip(at).for_each(|(bits, coordinate)| *bits = coordinate.to_bits().swap_bytes());
     bits
 }
 

@@ -8,6 +8,7 @@ use crate::dtype::{exact_name, one_spelling};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Tensor};
 use crate::search::{Found, Selection, by_inputs};
+use crate::shapes::Arrangement;
 use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
@@ -43,6 +44,14 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
     }
 }
 
+/// Whether padded rows may have the inputs.
+pub(crate) fn may_pad(context: &Context<'_>, entry: &Entry) -> bool {
+    let table = if has_one_name(context, entry) { context.own_table(entry) } else { Ok(None) };
+    let (Ok(Some(table)), Some(first)) = (table, context.query.input_tensors().next()) else { return true };
+    let tolerance = table.tolerance(context.rules);
+    tolerance.arrangement != Arrangement::AsGiven || tolerance.may_be_padded(&first.shape)
+}
+
 /// Whether only the table of the kernel type is asked.
 #[inline]
 fn has_one_name(context: &Context<'_>, entry: &Entry) -> bool {
@@ -58,8 +67,9 @@ pub(crate) fn operands<'q>(context: &Context<'q>, entry: &Entry) -> Operands<'q>
     operands
 }
 
+/// Adds them.
 #[inline]
-fn push_operands<'q>(context: &Context<'q>, entry: &Entry, operands: &mut Operands<'q>) {
+pub(crate) fn push_operands<'q>(context: &Context<'q>, entry: &Entry, operands: &mut Operands<'q>) {
     let count = input_count(entry).unwrap_or(usize::MAX);
     for argument in &context.query.arguments {
         match argument {

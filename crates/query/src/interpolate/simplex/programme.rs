@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// Weights below this are none, and a target that is outside by less is inside.
-pub(super) const WEIGHT_TOLERANCE: f64 = 1e-11;
+pub(crate) const WEIGHT_TOLERANCE: f64 = 1e-11;
 /// Relative distance from the sphere below which f64 does not tell inside from outside.
 const SPHERE_TOLERANCE: f64 = 1e-9;
 /// Iterations after which the first improving place is taken instead of the best one, so that no cycle lasts.
