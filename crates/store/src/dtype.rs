@@ -216,6 +216,8 @@ mod tests {
             ("DT_FP16", DType::Float16),
             ("DT_BFLOAT16", DType::BFloat16),
             ("quint4x2", DType::Int4),
+            ("float4_e2m1", DType::Float4E2M1FnX2),
+            ("float8_e8m0", DType::Float8E8M0Fnu),
         ] {
             assert_eq!(of(name), Some(dtype), "{name}");
         }

@@ -39,8 +39,8 @@ impl Model {
     ///
     /// The nearest alone may all lie at one or two points that differ only in what hardly counts, such as heads, with the point on one side of all of them
     /// although the table has rows on the other.
-    pub(crate) fn around(&self, slice: usize, point: &[f64], passes: impl Fn(u32) -> bool) -> Nearest<MOST_NEIGHBOURS> {
-        let mut near = self.forest.nearest(slice, point, self.neighbours, &passes);
+    pub(crate) fn around(&self, slice: usize, point: &[f64], passes: &dyn Fn(u32) -> bool) -> Nearest<MOST_NEIGHBOURS> {
+        let mut near = self.forest.nearest(slice, point, self.neighbours, passes);
         self.add_sides(slice, point, &mut near, passes);
         near
     }
@@ -51,7 +51,7 @@ impl Model {
         slice: usize,
         point: &[f64],
         near: &mut Nearest<MOST_NEIGHBOURS>,
-        passes: impl Fn(u32) -> bool,
+        passes: &dyn Fn(u32) -> bool,
     ) {
         let Some(farthest) = near.distances().last().copied() else { return };
         if near.rows().len() < self.neighbours {
@@ -68,9 +68,8 @@ impl Model {
                 if !has_any || known.iter().any(is_there) {
                     continue;
                 }
-                let found = self
-                    .forest
-                    .nearest_within(slice, point, REACH * farthest, |row| is_there(&of_row(row)) && passes(row));
+                let passes = |row: u32| is_there(&of_row(row)) && passes(row);
+                let found = self.forest.nearest_within(slice, point, REACH * farthest, &passes);
                 if let Some((distance, row)) = found {
                     known.push(of_row(row));
                     more.push((distance, row));

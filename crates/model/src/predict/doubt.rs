@@ -44,7 +44,7 @@ impl Model {
     /// How unsure the prediction of a call is; `None` as [`predict`](Model::predict).
     pub fn doubt(&self, slice: usize, point: &Point) -> Option<Doubt> {
         let spot = self.spot(slice, point)?;
-        let near = self.around(spot.slice, &spot.point, |_| true);
+        let near = self.around(spot.slice, &spot.point, &|_| true);
         self.doubt_at(&spot, &near, point)
     }
 

@@ -186,16 +186,15 @@ impl Forest {
         self.penalty(slice, self.slice_of(row)) + own
     }
 
-    /// The nearest rows of a point that pass; of equally distant ones those that lie first in the trees.
-    #[inline]
+    /// The nearest rows of a point that pass, which few are asked; of equally distant ones those that lie first in the trees.
     pub(crate) fn nearest<const K: usize>(
         &self,
         slice: usize,
         point: &[f64],
         limit: usize,
-        passes: impl Fn(u32) -> bool,
+        passes: &dyn Fn(u32) -> bool,
     ) -> Nearest<K> {
-        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, point, Nearest::new(limit), &passes))
+        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, point, Nearest::new(limit), passes))
     }
 
     /// The nearest row of a point that passes, with its distance, among those that are nearer than a bound.
@@ -204,20 +203,19 @@ impl Forest {
         slice: usize,
         point: &[f64],
         bound: f64,
-        passes: impl Fn(u32) -> bool,
+        passes: &dyn Fn(u32) -> bool,
     ) -> Option<(f64, u32)> {
         let empty = Nearest::<1>::within(bound, 1);
-        let near = with_dims!(self.dims, D => self.nearest_in::<1, D>(slice, point, empty, &passes));
+        let near = with_dims!(self.dims, D => self.nearest_in::<1, D>(slice, point, empty, passes));
         near.distances().first().copied().zip(near.rows().first().copied())
     }
 
-    #[inline]
     fn nearest_in<const K: usize, const D: usize>(
         &self,
         slice: usize,
         point: &[f64],
         empty: Nearest<K>,
-        passes: &impl Fn(u32) -> bool,
+        passes: &dyn Fn(u32) -> bool,
     ) -> Nearest<K> {
         let mut target = [0.0; D];
         target.copy_from_slice(&point[..D]);
@@ -237,15 +235,15 @@ impl Forest {
     }
 }
 
-struct Search<'f, const K: usize, const D: usize, P> {
+struct Search<'f, const K: usize, const D: usize> {
     forest: &'f Forest,
     target: [f64; D],
     base: f64,
-    passes: &'f P,
+    passes: &'f dyn Fn(u32) -> bool,
     best: Nearest<K>,
 }
 
-impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
+impl<const K: usize, const D: usize> Search<'_, K, D> {
     /// Looks at a node no part of which is nearer than `least`; `gaps` are the parts of that on each axis.
     fn visit(&mut self, at: usize, least: f64, gaps: &mut [f64; D]) {
         let node = self.forest.nodes[at];

@@ -233,7 +233,7 @@ impl Model {
 
     /// Predicts a spot of this work, at which another slice may have a row; that is looked for where no row is the spot itself.
     pub(crate) fn find<'t>(&self, spot: &Spot, work: Work, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
-        let near = self.around(spot.slice, &spot.point, |_| true);
+        let near = self.around(spot.slice, &spot.point, &|_| true);
         let class = self.class(spot, near.rows());
         let side = self.side(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
@@ -284,7 +284,7 @@ impl Model {
 
     /// A spot as the nearest rows that pass predict it, over the roofline.
     pub(crate) fn krige(&self, spot: &Spot, passes: impl Fn(u32) -> bool) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
-        let near = self.around(spot.slice, &spot.point, passes);
+        let near = self.around(spot.slice, &spot.point, &passes);
         let kriged = self.correlations(spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
         (near, kriged)
     }
@@ -332,7 +332,7 @@ impl Model {
             return None;
         }
         let is_of = |row: u32| self.configuration_of[row as usize] == spot.configuration;
-        let near = self.forest.nearest::<1>(spot.slice, &spot.point, 1, is_of);
+        let near = self.forest.nearest::<1>(spot.slice, &spot.point, 1, &is_of);
         let is_same = near.distances().first().is_some_and(|distance| *distance < SAME);
         near.rows().first().copied().filter(|_| is_same)
     }

@@ -157,7 +157,7 @@ impl Field<'_> {
         let case = |row: &usize| {
             let point = place_of[*row];
             let slice = forest.slice_of(point);
-            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(point), neighbours, |other| other != point);
+            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(point), neighbours, &|other| other != point);
             let rows = near.rows().iter().map(|point| order[*point as usize] as usize);
             Case::new(self, std::iter::once(*row).chain(rows).collect())
         };

@@ -112,7 +112,7 @@ fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
     // The others around each row, the nearest first.
     let around = |row: u32| -> Around {
         let (slice, point) = (model.forest.slice_of(row), model.forest.row(row));
-        let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, point, WIDE * model.neighbours, |_| true);
+        let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, point, WIDE * model.neighbours, &|_| true);
         (row, pairs(&near).into_iter().filter(|(other, _)| *other != row).collect())
     };
     let chosen: Vec<Around> = some(asked.rows, MOST_ROWS, 5).map(around).collect();
@@ -125,7 +125,7 @@ fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
                 around.iter().filter(is_far).map(|(other, distance)| (*distance, *other)).collect();
             near.add(&far[..far.len().min(model.neighbours)]);
             let (slice, point) = (model.forest.slice_of(*row), model.forest.row(*row));
-            model.add_sides(slice, point, &mut near, |other| {
+            model.add_sides(slice, point, &mut near, &|other| {
                 other != *row && model.forest.distance(slice, point, other) >= radius
             });
             let far = pairs(&near);
@@ -274,7 +274,7 @@ pub(super) fn leave_out(
     passes: impl Fn(u32) -> bool,
 ) -> Option<Residual> {
     let slice = model.forest.slice_of(row);
-    let from = pairs(&model.around(slice, model.forest.row(row), passes));
+    let from = pairs(&model.around(slice, model.forest.row(row), &passes));
     (!from.is_empty()).then(|| residual(model, collocated, row, &from))
 }
 
@@ -344,10 +344,10 @@ pub(super) fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residua
 /// How hard a row would be to predict if another one were not known.
 pub(super) fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
     let (slice, point) = (model.forest.slice_of(row), model.forest.row(row));
-    if !model.around(slice, point, |other| other != row).rows().contains(&unknown) {
+    if !model.around(slice, point, &|other| other != row).rows().contains(&unknown) {
         return f64::from(model.difficulty[row as usize]);
     }
-    let near = model.around(slice, point, |other| other != row && other != unknown);
+    let near = model.around(slice, point, &|other| other != row && other != unknown);
     let rows = near.rows();
     let target = Target { slice, point, beside: CorrelationKernel::SAME };
     let correlations = Correlations::of(&model.forest, rows, target, model.correlation);

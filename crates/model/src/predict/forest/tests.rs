@@ -46,7 +46,7 @@ fn the_nearest_are_those_of_a_look_at_all_rows() {
             let point: Vec<f64> = point.iter().map(|x| 2.0 * x - 0.5).collect();
             let (slice, limit) = ([0, 2][number % 2], [1, 5, 12, 16][number % 4]);
             let passes = |row: u32| !number.is_multiple_of(3) || row.is_multiple_of(2);
-            let found = forest.nearest::<16>(slice, &point, limit, passes);
+            let found = forest.nearest::<16>(slice, &point, limit, &passes);
             let expected = scanned(&forest, slice, &point, limit, &passes);
             assert_eq!(found.rows(), expected.iter().map(|(row, _)| *row).collect::<Vec<_>>(), "{dims} axes");
             for (found, (_, expected)) in found.distances().iter().zip(expected) {
@@ -60,9 +60,9 @@ fn the_nearest_are_those_of_a_look_at_all_rows() {
 fn few_rows_and_equal_ones_are_all_found() {
     let equal = [0.5; 40];
     let (forest, _) = Forest::plant(1, &equal, std::slice::from_ref(&(0..40)), vec![0.0]);
-    assert_eq!(forest.nearest::<16>(0, &[0.25], 16, |row| row > 2).rows(), (3..19).collect::<Vec<_>>());
-    assert_eq!(forest.nearest::<16>(0, &[0.25], 16, |row| row > 37).rows(), [38, 39]);
-    assert!(forest.nearest::<16>(0, &[0.25], 0, |_| true).rows().is_empty());
+    assert_eq!(forest.nearest::<16>(0, &[0.25], 16, &|row| row > 2).rows(), (3..19).collect::<Vec<_>>());
+    assert_eq!(forest.nearest::<16>(0, &[0.25], 16, &|row| row > 37).rows(), [38, 39]);
+    assert!(forest.nearest::<16>(0, &[0.25], 0, &|_| true).rows().is_empty());
 }
 
 #[test]
