@@ -200,10 +200,10 @@ impl KernelRows {
         let tolerance = self.tolerance(rules);
         self.content.texts.iter().any(|texts| {
             let types = &texts.input_types;
-            let fits = |(operand, name): (&Operand<'_>, &Box<str>)| {
+            let fits = |operand: &Operand<'_>, name: &str| {
                 operand.dtype.is_some_and(|dtype| type_fit(rules, tolerance, dtype, name).is_some())
             };
-            operands.len() <= types.len() && operands.iter().zip(types).all(fits)
+            operands.len() <= types.len() && operands.iter().zip(types).all(|(operand, name)| fits(operand, name))
         })
     }
 

@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn cells_of_a_cube_are_its_tetrahedra() {
-        let volume = |cell: &Cell| {
+        let at_middle = |cell: &Cell| {
             // The weights at the middle of the cell are equal.
             let sum = |axis: usize| cell.corners.iter().map(|corner| (corner >> axis & 1) as f64).sum::<f64>();
             let middle = [0, 1, 2].map(|axis| sum(axis) / cell.corners.len() as f64);
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!((CELLS_OF_SQUARE.len(), CELLS_OF_CUBE.len()), (4, 58));
         for cell in CELLS_OF_SQUARE.iter().chain(CELLS_OF_CUBE.iter()) {
             let count = cell.corners.len();
-            let weights = volume(cell).unwrap();
+            let weights = at_middle(cell).unwrap();
             assert!(weights.iter().all(|weight| (weight * count as f64 - 1.0).abs() < 1e-12), "{weights:?}");
         }
         assert_eq!(CELLS_OF_SQUARE[0].weights([0.9, 0.9, 0.0]), None);
