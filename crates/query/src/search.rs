@@ -168,8 +168,8 @@ fn of_table<'t>(
     let tolerance = table.tolerance(rules);
     // Rows with more inputs count, too, if the operands are as many as are compared.
     let compared = count.filter(|count| *count == operands.len());
-    // Many rows may share a key of padded shapes.
-    if matching == ShapeMatch::Padded && !table.may_fit_types(rules, operands) {
+    // Where nothing fits as it is, many rows may share a key of padded shapes.
+    if matching == ShapeMatch::Padded && rules.padded == Padded::ByAnyInput && !table.may_fit_types(rules, operands) {
         return;
     }
     let Some(index) = table.input_index(matching, compared) else { return };

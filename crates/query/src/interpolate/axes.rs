@@ -11,6 +11,11 @@ pub(crate) type Coordinates = [f64; MOST_AXES];
 /// No coordinate.
 pub(crate) const ABSENT: f64 = f64::NAN;
 
+/// A coordinate as bits for a hash. Sizes are whole numbers, whose last bits are zeros: swapped, the hash tells them apart.
+pub(crate) fn swapped_bits(coordinate: f64) -> u64 {
+    coordinate.to_bits().swap_bytes()
+}
+
 /// Axes by their numbers.
 pub(crate) type AxisSet = &'static [u8];
 

@@ -1,6 +1,6 @@
 //! Rows as points: coordinates on named axes, in groups that agree in everything else.
 
-use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, RowPoint};
+use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, RowPoint, swapped_bits};
 use super::kind::Setting;
 use super::slice::{self, Slice};
 use super::tables::Tables;
@@ -325,9 +325,9 @@ impl std::ops::Deref for SliceRef<'_> {
     }
 }
 
-/// The coordinates on all axes but some, as bits. Sizes are whole numbers, whose last bits are zeros: swapped, the hash tells them apart.
+/// The coordinates on all axes but some, as bits.
 fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
-    let mut bits = at.map(|coordinate| coordinate.to_bits().swap_bytes());
+    let mut bits = at.map(swapped_bits);
     axes.iter().for_each(|axis| bits[usize::from(*axis)] = 0);
     bits
 }

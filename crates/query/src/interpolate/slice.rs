@@ -1,6 +1,6 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
-use super::axes::{AxisSet, RowPoint};
+use super::axes::{AxisSet, RowPoint, swapped_bits};
 use super::near::Tree;
 use super::simplex::{self, Planes};
 use rustc_hash::FxHashMap;
@@ -230,10 +230,9 @@ pub(super) fn bracket(rising: &[f64], wanted: f64) -> Option<[f64; 2]> {
 /// Coordinates as bits.
 type Bits = [u64; 3];
 
-/// Sizes are whole numbers, whose last bits are zeros: swapped, the hash tells them apart.
 fn bits(at: &[f64]) -> Bits {
     let mut bits = [0; 3];
-    bits.iter_mut().zip(at).for_each(|(bits, coordinate)| *bits = coordinate.to_bits().swap_bytes());
+    bits.iter_mut().zip(at).for_each(|(bits, coordinate)| *bits = swapped_bits(*coordinate));
     bits
 }
 
