@@ -4,7 +4,7 @@
 //! cell of the Delaunay triangulation, and [`super::simplex`] would find it.
 
 use super::corrected::scaled;
-use super::simplex::WEIGHT_TOLERANCE;
+use super::simplex::{Shares, WEIGHT_TOLERANCE};
 use super::slice::Slice;
 use smallvec::SmallVec;
 use std::array;
@@ -112,8 +112,8 @@ impl Corners {
 struct Cell {
     corners: SmallVec<[usize; 4]>,
     mask: u8,
-    /// The weight of each corner: at the origin, and its slopes.
-    of_corner: [(f64, [f64; 3]); 4],
+    /// Seen from the origin.
+    shares: Shares,
 }
 
 static CELLS_OF_SQUARE: LazyLock<Vec<Cell>> = LazyLock::new(|| Cell::all(2));
@@ -135,30 +135,16 @@ impl Cell {
                 None => [0.0, 0.0, 1.0],
             }
         };
-        let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-        let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-        let cross = |a: [f64; 3], b: [f64; 3]| {
-            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-        };
-        // The weight of a corner grows from the plane of the others.
-        let of_corner = |number: usize| {
-            let [a, b, c] = [1, 2, 3].map(|step| at((number + step) % 4));
-            let normal = cross(minus(b, a), minus(c, a));
-            let height = dot(normal, minus(at(number), a));
-            let slopes = normal.map(|slope| slope / height);
-            (-dot(slopes, a), slopes)
-        };
-        let of_corner = [0, 1, 2, 3].map(of_corner);
-        let is_flat = of_corner.iter().any(|(_, slopes)| slopes.iter().any(|slope| !slope.is_finite()));
-        (!is_flat).then_some(Cell { corners, mask, of_corner })
+        let shares = Shares::of([0, 1, 2, 3].map(at))?;
+        Some(Cell { corners, mask, shares })
     }
 
     /// The weights of the corners at a target; `None` if it is outside.
     #[inline]
     fn weights(&self, target: [f64; 3]) -> Option<[f64; 4]> {
         let mut weights = [0.0; 4];
-        for (own, (at_origin, slopes)) in weights.iter_mut().zip(&self.of_corner[..self.corners.len()]) {
-            let weight = at_origin + slopes[0] * target[0] + slopes[1] * target[1] + slopes[2] * target[2];
+        for (corner, own) in weights[..self.corners.len()].iter_mut().enumerate() {
+            let weight = self.shares.at(corner, target);
             if weight < -WEIGHT_TOLERANCE {
                 return None;
             }

@@ -10,6 +10,7 @@ mod walk;
 
 pub(crate) use among::{Planes, among};
 pub(crate) use programme::WEIGHT_TOLERANCE;
+pub(crate) use walk::Shares;
 
 use super::near::{Near, Tree};
 use super::slice::Slice;

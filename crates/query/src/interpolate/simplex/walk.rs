@@ -37,15 +37,15 @@ const ABOVE: u32 = u32::MAX - 1;
 
 /// For each corner the affine function that is 1 there and 0 at the others: its value at the target and its slopes.
 #[derive(Debug, Clone, Copy)]
-struct Shares {
+pub(crate) struct Shares {
     weights: [f64; 4],
     slopes: [[f64; 3]; 4],
 }
 
 impl Shares {
-    fn of(corners: &[Corner; 4]) -> Option<Shares> {
-        let origin = corners[0].at;
-        let (a, b, c) = (minus(corners[1].at, origin), minus(corners[2].at, origin), minus(corners[3].at, origin));
+    /// Of corners, seen from the target; `None` if they lie in a plane.
+    pub(crate) fn of([origin, a, b, c]: [[f64; 3]; 4]) -> Option<Shares> {
+        let (a, b, c) = (minus(a, origin), minus(b, origin), minus(c, origin));
         let (bc, ca, ab) = (cross(b, c), cross(c, a), cross(a, b));
         let volume = dot(a, bc);
         if volume == 0.0 || !volume.is_finite() {
@@ -61,8 +61,8 @@ impl Shares {
 
     /// The share of a corner at a place.
     #[inline]
-    fn at(&self, corner: usize, place: &Corner) -> f64 {
-        self.weights[corner] + dot(self.slopes[corner], place.at)
+    pub(crate) fn at(&self, corner: usize, place: [f64; 3]) -> f64 {
+        self.weights[corner] + dot(self.slopes[corner], place)
     }
 
     /// The affine function with some values at the corners: its value at the target and its slope.
@@ -136,7 +136,7 @@ impl<'w> Walk<'w> {
             2 => [no_place([1.0, 1.0, 0.0]), no_place([-2.0, 1.0, 0.0]), no_place([1.0, -2.0, 0.0]), above],
             _ => [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]].map(no_place),
         };
-        let shares = Shares::of(&corners)?;
+        let shares = Shares::of(corners.map(|corner| corner.at))?;
         Some(Walk { all, target, axes, tree, known, corners, shares })
     }
 
@@ -187,14 +187,14 @@ impl<'w> Walk<'w> {
             let slope = self.shares.slopes[at];
             let ends = [slope, slope.map(|own| -own)].map(|direction| self.tree.farthest(direction));
             let ends = ends.into_iter().flatten().map(|(number, _)| seen(self.all, self.target, number));
-            let height = |place: &Corner| self.shares.at(at, place).abs();
+            let height = |place: &Corner| self.shares.at(at, place.at).abs();
             let places = self.known.iter().copied().chain(ends).filter(|place| !self.has(place.number));
             let place = places.max_by(|a, b| height(a).total_cmp(&height(b)))?;
             if height(&place) <= LEAST_HEIGHT {
                 return None;
             }
             self.corners[at] = place;
-            self.shares = Shares::of(&self.corners)?;
+            self.shares = Shares::of(self.corners.map(|corner| corner.at))?;
         }
         Some(())
     }
@@ -239,7 +239,7 @@ impl<'w> Walk<'w> {
     fn swap(&mut self, entering: Corner) -> Option<()> {
         let mut leaving: Option<(usize, f64)> = None;
         for at in 0..4 {
-            let share = self.shares.at(at, &entering);
+            let share = self.shares.at(at, entering.at);
             if share > LEAST_SHARE && self.corners[at].number != ABOVE {
                 let ratio = self.shares.weights[at].max(0.0) / share;
                 // Of equal ones what is no place, then the first place.
@@ -254,7 +254,7 @@ impl<'w> Walk<'w> {
         }
         let mut corners = self.corners;
         corners[leaving?.0] = entering;
-        self.shares = Shares::of(&corners)?;
+        self.shares = Shares::of(corners.map(|corner| corner.at))?;
         self.corners = corners;
         Some(())
     }
