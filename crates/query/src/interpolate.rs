@@ -14,6 +14,7 @@ mod generic;
 pub(crate) mod generic_sizes;
 mod groups;
 mod heads;
+pub(crate) mod kept;
 mod kind;
 mod length_aware;
 mod matmul;

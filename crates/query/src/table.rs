@@ -11,8 +11,9 @@ mod row;
 pub use row::KernelRow;
 
 use crate::dtype::{exact_name, is_same_name, one_spelling};
-use crate::interpolate::generic_sizes::PlansByCount;
-use crate::interpolate::points::PointIndexes;
+use crate::interpolate::generic_sizes::Plans;
+use crate::interpolate::kept::Kept;
+use crate::interpolate::points::{IndexName, PointIndex};
 use crate::operands::Operand;
 use crate::search::type_fit;
 use crate::semantics::{ReaderKind, Rules};
@@ -47,8 +48,8 @@ pub struct KernelRows {
     by_leading_inputs: Box<[[OnceLock<RowIndex>; 2]]>,
     by_output: OnceLock<RowIndex>,
     by_attention: OnceLock<FxHashMap<(i64, i64), Vec<u32>>>,
-    pub(crate) points: PointIndexes,
-    pub(crate) sizes: PlansByCount,
+    pub(crate) points: Kept<IndexName, PointIndex>,
+    pub(crate) sizes: Kept<Option<usize>, Plans>,
 }
 
 /// What a table holds.
@@ -130,8 +131,8 @@ impl KernelRows {
             by_leading_inputs: (0..=most_inputs.unwrap_or(0)).map(|_| Default::default()).collect(),
             by_output: OnceLock::new(),
             by_attention: OnceLock::new(),
-            points: PointIndexes::default(),
-            sizes: PlansByCount::default(),
+            points: Kept::default(),
+            sizes: Kept::default(),
             left_out: FxHashSet::default(),
             content,
         }

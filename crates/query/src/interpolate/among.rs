@@ -33,7 +33,7 @@ impl Among {
 
     /// Looks at the points with the places of those that agree with the call in all other axes.
     pub(crate) fn look<R>(&self, table: &KernelRows, look: impl FnOnce(&PointSet, &Slice) -> R) -> Option<R> {
-        let index = table.points.known(self.index)?;
+        let index = table.points.get(self.index)?;
         let points = index.set(self.set)?;
         let slice = points.near(self.axes, &self.target())?;
         Some(look(points, &slice))

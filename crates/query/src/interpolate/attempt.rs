@@ -198,7 +198,7 @@ pub(crate) fn of_points(
         };
         match found {
             Ok(value) => {
-                let among = index.name.map(|name| Among::new(name, points, at, target));
+                let among = Some(Among::new(index.name, points, at, target));
                 return Ok(Value { names: axes.names, among, ..value });
             }
             Err(found) => note(found, set),

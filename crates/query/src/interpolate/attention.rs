@@ -15,7 +15,6 @@ use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
 use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::Entry;
-use std::sync::Arc;
 
 const TOKENS: u8 = 0;
 const BATCH: usize = 2;
@@ -155,7 +154,7 @@ fn of_tables(
         let quant_mode = quant_mode.filter(|_| table.has(Column::QuantMode));
         let key = key(target.dtype, Some(target.sparse_mode), Some(target.kv_heads), target.layout, quant_mode);
         for group in index.of(&key) {
-            match of_group(context, table, &index, group, target, is_corrected) {
+            match of_group(context, table, index, group, target, is_corrected) {
                 Ok(value) => return Ok(Ok(value.answer(table))),
                 Err(status) => reason = status,
             }
@@ -165,13 +164,11 @@ fn of_tables(
 }
 
 /// The rows of a table as points.
-pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let is_corrected = rules.attention_tokens;
     let axes = if is_corrected { &CORRECTED_AXES } else { &AXES };
     let name = IndexName { kind: "attention", count: None, is_corrected };
-    table
-        .points
-        .get_or_make(name, || PointIndex::new(table, axes, true, is_corrected, |row| place(table, row, is_corrected)))
+    table.points.get_or_make(name, || PointIndex::new(table, axes, true, name, |row| place(table, row, is_corrected)))
 }
 
 fn of_group(

@@ -50,6 +50,18 @@ impl RowPoint {
 pub(crate) struct Key(SmallVec<[u8; 128]>);
 
 impl Key {
+    /// Takes back all that was added.
+    pub(crate) fn clear(&mut self) -> &mut Self {
+        self.0.clear();
+        self
+    }
+
+    /// Makes it another one.
+    pub(crate) fn set(&mut self, other: &Key) {
+        self.0.clear();
+        self.0.extend_from_slice(&other.0);
+    }
+
     pub(crate) fn integer(&mut self, number: i64) -> &mut Self {
         self.0.extend_from_slice(&number.to_le_bytes());
         self

@@ -13,7 +13,6 @@ use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 const FAILED: &str = "elementwise_interpolation_failed";
 /// Confidence of a row of another type, scaled by size.
@@ -45,7 +44,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
         let (key, at) = place(&inputs, &output.shape, dtype, context.rules);
         let index = index(context.rules, table);
         for group in index.of(&key) {
-            match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+            match of_group(context, index, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(value.answer(table)),
                 Err(found) => status = found.unwrap_or(status),
             }
@@ -64,10 +63,10 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
 }
 
 /// The rows of a table as points.
-pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let (kind, axes) = if rules.predicts() { ("elementwise_matrix", &MATRIX) } else { ("elementwise", &AXES) };
     let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, |row| of_row(row, rules)))
+    PointIndex::of_table(table, name, axes, |row| of_row(row, rules))
 }
 
 fn of_row(row: KernelRow<'_>, rules: &Rules) -> Option<Placed> {

@@ -15,7 +15,6 @@ use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 const FAILED: &str = "moe_fused_interpolation_failed";
 const INPUTS: usize = 7;
@@ -58,7 +57,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
     let index = index(context.rules, table);
     let mut reason = FAILED;
     for group in index.of(&key) {
-        match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+        match of_group(context, index, group, &at, table.policy.max_dimensions) {
             Ok(value) if context.rules.experts_keep_parts => {
                 return with_embedded(context, entry, value.answer(table), shapes_of(&operands));
             }
@@ -96,7 +95,7 @@ pub(super) fn of_shapes(
     let wanted = context.query.ep_size;
     let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
     groups.sort_by_key(|group| wanted.is_some() && group.extra.expert_parallel != wanted);
-    Some(of_groups(context, table, &index, groups, &at).map_err(LookupError::new))
+    Some(of_groups(context, table, index, groups, &at).map_err(LookupError::new))
 }
 
 fn placed_by_shapes(rules: &Rules, row: KernelRow<'_>) -> Option<Placed> {
@@ -106,17 +105,17 @@ fn placed_by_shapes(rules: &Rules, row: KernelRow<'_>) -> Option<Placed> {
 }
 
 /// The rows of a table as points.
-pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     if is_by_shapes(rules, table) {
         let (kind, axes) =
             if rules.predicts() { ("experts_predicted", &SIZES) } else { ("experts_by_shapes", &BY_SHAPES) };
         let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
         let place = |row: KernelRow<'_>| placed_by_shapes(rules, row);
-        return table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, place));
+        return PointIndex::of_table(table, name, axes, place);
     }
     let (kind, axes) = if rules.predicts() { ("experts_sizes", &SIZES) } else { ("experts", &AXES) };
     let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, |row| place(rules, row)))
+    PointIndex::of_table(table, name, axes, |row| place(rules, row))
 }
 
 /// The experts of one rank.

@@ -18,7 +18,6 @@ use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::iter;
 use std::ops::Deref;
-use std::sync::Arc;
 
 static FIRST_DIMENSION: Axes = Axes { names: &["axis_0"], sets: &[&[0]], padded: None };
 static OUTPUT: Axes = Axes { names: &["output_numel"], sets: &[&[0]], padded: None };
@@ -54,8 +53,10 @@ pub(super) fn of_tables(
         (None, None) => false,
     };
     let mut status: Status = "compute_csv_not_found";
-    for name in names {
-        let Some(table) = context.table(name)? else {
+    let mut key = Key::default();
+    for (number, name) in names.iter().enumerate() {
+        let table = if number == 0 { primary } else { context.table(name)? };
+        let Some(table) = table else {
             if !context.rules.reason_per_table {
                 status = "compute_csv_not_found";
             }
@@ -63,9 +64,10 @@ pub(super) fn of_tables(
         };
         let over_output = primary_over_output || table.policy.over_output;
         let output = output.filter(|_| over_output);
+        let types = types_of(context.rules, table, operands);
+        let target = Target { operands, types: types.as_deref(), count, output, over_output };
         for plans in ways(context.rules, table, count, over_output) {
-            let plans = plans.as_deref();
-            let Some((key, at)) = target(context.rules, table, plans, operands, count, output, over_output) else {
+            let Some(at) = target.place(context.rules, plans, &mut key) else {
                 if status != UNMATCHED {
                     status = "compute_target_unavailable";
                 }
@@ -79,7 +81,7 @@ pub(super) fn of_tables(
             groups.sort_by_key(|group| has_other_types(group));
             for group in groups {
                 context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
-                match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+                match of_group(context, index, group, &at, table.policy.max_dimensions) {
                     Ok(value) if has_other_types(group) => return Ok(Ok(of_other_type(value.answer(table)))),
                     Ok(value) => return Ok(Ok(value.answer(table))),
                     Err(found) => status = found.unwrap_or(status),
@@ -91,19 +93,24 @@ pub(super) fn of_tables(
 }
 
 /// The rows of a table as points, as they are learnt from or first interpolated.
-pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Arc<PointIndex> {
+pub(super) fn index<'t>(
+    rules: &Rules,
+    table: &'t KernelRows,
+    count: Option<usize>,
+    over_output: bool,
+) -> &'t PointIndex {
     let plans = ways(rules, table, count, over_output).next().flatten();
-    index_of(rules, table, plans.as_deref(), count, over_output)
+    index_of(rules, table, plans, count, over_output)
 }
 
 /// The rows of a table as points over all sizes of some plans, else over one dimension.
-fn index_of(
+fn index_of<'t>(
     rules: &Rules,
-    table: &KernelRows,
+    table: &'t KernelRows,
     plans: Option<&Plans>,
     count: Option<usize>,
     over_output: bool,
-) -> Arc<PointIndex> {
+) -> &'t PointIndex {
     let (kind, axes) = match (rules.predicts(), over_output) {
         _ if plans.is_some() => ("sizes", &SIZES),
         (true, true) => ("output_matrix", &MATRIX),
@@ -112,69 +119,72 @@ fn index_of(
         (false, false) => ("first", &FIRST_DIMENSION),
     };
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || {
-        PointIndex::new(table, axes, false, name.is_corrected, |row| match plans {
+    PointIndex::of_table(table, name, axes, |row| {
+        let mut key = Key::default();
+        let at = match plans {
             Some(plans) => {
                 let tolerance = table.tolerance(rules);
                 let types: Types<'_> = row.input_types().iter().map(|name| tolerance.type_class(name)).collect();
                 let shapes = row.matrices().iter().take(count.unwrap_or(usize::MAX));
-                let (key, at) = plans.place(count, &types, shapes)?;
-                Some(Placed {
-                    key,
-                    at,
-                    extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() },
-                })
+                plans.place(count, &types, shapes, &mut key)?
             }
-            None => place(rules, table, row, count, over_output),
-        })
+            None => place(rules, table, row, count, over_output, &mut key)?,
+        };
+        Some(Placed { key, at, extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() } })
     })
 }
 
 /// How a table is interpolated: over all sizes that vary, where those are more than rows and columns. Where nothing is predicted the first
 /// dimension alone comes before that, and the simulator's readers know no other way.
-fn ways(
+fn ways<'t>(
     rules: &Rules,
-    table: &KernelRows,
+    table: &'t KernelRows,
     count: Option<usize>,
     over_output: bool,
-) -> impl Iterator<Item = Option<Arc<Plans>>> {
+) -> impl Iterator<Item = Option<&'t Plans>> {
     let is_asked = rules.reader == ReaderKind::Own && !over_output;
     // Learnt from the whole table, so only where they are needed.
-    let plans = move || is_asked.then(|| table.sizes.of(rules, table, count)).filter(|plans| plans.is_generic);
+    let of_table = move || table.sizes.get_or_make(count, || Plans::new(rules, table, count));
+    let plans = move || is_asked.then(of_table).filter(|plans| plans.is_generic);
     let first = if rules.predicts() { plans() } else { None };
     let later = (!rules.predicts()).then(|| iter::once_with(plans)).into_iter().flatten();
     iter::once(first).chain(later.flatten().map(Some))
 }
 
-fn target(
-    rules: &Rules,
-    table: &KernelRows,
-    plans: Option<&Plans>,
-    operands: &[Operand<'_>],
+/// What a call asks of a table.
+struct Target<'c> {
+    operands: &'c [Operand<'c>],
+    types: Option<&'c [&'static str]>,
     count: Option<usize>,
-    output: Option<&[i64]>,
+    output: Option<&'c [i64]>,
     over_output: bool,
-) -> Option<(Key, Coordinates)> {
-    operands.first()?;
+}
+
+/// The types of the inputs of a call; `None` if one is of no type that rows have.
+fn types_of(rules: &Rules, table: &KernelRows, operands: &[Operand<'_>]) -> Option<Types<'static>> {
     let tolerance = table.tolerance(rules);
     let mut types = Types::new();
     for operand in operands {
         types.push(tolerance.type_class(operand.dtype?));
     }
-    if let Some(plans) = plans {
-        return plans.place(count, &types, operands.iter().map(|operand| &*operand.shape));
+    Some(types)
+}
+
+impl Target<'_> {
+    /// Its coordinates, and what must agree, in place of what the key was.
+    fn place(&self, rules: &Rules, plans: Option<&Plans>, key: &mut Key) -> Option<Coordinates> {
+        self.operands.first()?;
+        let types = self.types?;
+        let shapes = || self.operands.iter().map(|operand| &*operand.shape);
+        if let Some(plans) = plans {
+            return plans.place(self.count, types, shapes(), key);
+        }
+        key.clear().integer(self.count.unwrap_or(self.operands.len()) as i64);
+        types.iter().for_each(|name| {
+            key.text(name);
+        });
+        if self.over_output { push_output(key, rules, self.output?) } else { push_inputs(key, rules, shapes()) }
     }
-    let mut key = Key::default();
-    key.integer(count.unwrap_or(operands.len()) as i64);
-    types.iter().for_each(|name| {
-        key.text(name);
-    });
-    if over_output {
-        let at = push_output(&mut key, rules, output?)?;
-        return Some((key, at));
-    }
-    let at = push_inputs(&mut key, rules, operands.iter().map(|operand| &*operand.shape))?;
-    Some((key, at))
 }
 
 fn place(
@@ -183,7 +193,8 @@ fn place(
     row: KernelRow<'_>,
     count: Option<usize>,
     over_output: bool,
-) -> Option<Placed> {
+    key: &mut Key,
+) -> Option<Coordinates> {
     let strip = rules.stripping();
     let tolerance = table.tolerance(rules);
     let limit = count.unwrap_or(usize::MAX);
@@ -192,18 +203,16 @@ fn place(
     if shape_count == 0 || types.len() < shape_count || row.input_formats().len().min(limit) < shape_count {
         return None;
     }
-    let mut key = Key::default();
     key.integer(count.unwrap_or(shape_count) as i64);
     for name in types {
         key.text(tolerance.type_class(name));
     }
     row.matrices().get(0).filter(|shape| !strip(shape).is_empty())?;
-    let at = if over_output {
-        push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?
+    if over_output {
+        push_output(key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)
     } else {
-        push_inputs(&mut key, rules, row.matrices().iter().take(limit))?
-    };
-    Some(Placed { key, at, extra: Extra { types: types_apart(rules, table, row, count), ..Extra::default() } })
+        push_inputs(key, rules, row.matrices().iter().take(limit))
+    }
 }
 
 /// Rows of types that a call takes for each other are groups of their own, where types are exact.

@@ -4,11 +4,9 @@ use super::axes::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
 use crate::dtype::is_same_name;
 use crate::semantics::Rules;
 use crate::table::KernelRows;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// Points have as many of them as vary.
 pub(super) static SIZES: Axes = Axes {
@@ -77,20 +75,6 @@ pub(crate) struct Plans {
     pub(super) is_generic: bool,
 }
 
-/// The plans of a table by the number of inputs that count.
-#[derive(Debug, Default)]
-pub(crate) struct PlansByCount(RwLock<FxHashMap<Option<usize>, Arc<Plans>>>);
-
-impl PlansByCount {
-    pub(super) fn of(&self, rules: &Rules, table: &KernelRows, count: Option<usize>) -> Arc<Plans> {
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&count) {
-            return known.clone();
-        }
-        let made = Arc::new(Plans::new(rules, table, count));
-        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(count).or_insert(made).clone()
-    }
-}
-
 /// Ranks and dimensions of inputs.
 fn ranks_and_dimensions(
     shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
@@ -104,7 +88,8 @@ fn ranks_and_dimensions(
 }
 
 impl Plans {
-    fn new(rules: &Rules, table: &KernelRows, count: Option<usize>) -> Plans {
+    /// Of the first inputs of a table, or of all.
+    pub(super) fn new(rules: &Rules, table: &KernelRows, count: Option<usize>) -> Plans {
         let limit = count.unwrap_or(usize::MAX);
         let mut forms: BTreeMap<Form, Vec<Dimensions>> = BTreeMap::new();
         for row in table.rows() {
@@ -122,13 +107,14 @@ impl Plans {
         plans
     }
 
-    /// What must agree, and the coordinates of a row or a call; `None` where no row has its form.
+    /// The coordinates of a row or a call, and what must agree, in place of what the key was; `None` where no row has its form.
     pub(super) fn place(
         &self,
         count: Option<usize>,
         types: &[&str],
         shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
-    ) -> Option<(Key, Coordinates)> {
+        key: &mut Key,
+    ) -> Option<Coordinates> {
         let (ranks, dimensions) = ranks_and_dimensions(shapes);
         let inputs = count.unwrap_or(ranks.len());
         let types = types.get(..ranks.len()).unwrap_or(types);
@@ -138,7 +124,7 @@ impl Plans {
                 && form.types.iter().zip(types).all(|(own, name)| is_same_name(own, name))
         };
         let plan = self.plans.iter().find(|plan| is_of(&plan.form))?;
-        let mut key = plan.key.clone();
+        key.set(&plan.key);
         for (at, &size) in dimensions.iter().enumerate().filter(|(at, _)| !plan.axes.contains(at)) {
             match plan.same_as[at] {
                 Some(earlier) if dimensions[earlier] == size => key.text("same"),
@@ -153,7 +139,7 @@ impl Plans {
         if plan.axes.is_empty() {
             coordinates[0] = 1.0;
         }
-        Some((key, coordinates))
+        Some(coordinates)
     }
 }
 

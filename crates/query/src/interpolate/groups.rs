@@ -36,7 +36,7 @@ pub(crate) fn learnt(rules: &Rules, mapping: &OpMapping, table: &KernelRows) -> 
     } else {
         generic::index(rules, table, count, table.policy.over_output)
     };
-    tables::learnt(&index)
+    tables::learnt(index)
 }
 
 /// The first operator whose own kernel it is, else the first that has it among others.

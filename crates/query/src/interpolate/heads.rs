@@ -12,7 +12,6 @@ use crate::semantics::Rules;
 use crate::table::KernelRows;
 use smallvec::SmallVec;
 use std::ops::Deref;
-use std::sync::Arc;
 
 /// A size of one query token, or of none before it, is left out of the axes: prompts and single tokens are learnt from apart.
 pub(super) static AXES: Axes = Axes {
@@ -101,18 +100,16 @@ pub(super) fn of_table(
     let types: Option<SmallVec<[&str; 4]>> = operands.iter().map(|operand| operand.dtype).collect();
     let (key, at, _) = call.place(context.rules, types?.iter().map(|name| one_spelling(name)));
     let index = index(context.rules, table);
-    Some(of_groups(context, table, &index, index.of(&key), &at).map_err(LookupError::new))
+    Some(of_groups(context, table, index, index.of(&key), &at).map_err(LookupError::new))
 }
 
 /// The rows of a table as points.
-pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let kind = if rules.predicts() { "heads_predicted" } else { "heads" };
     let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || {
-        PointIndex::new(table, &AXES, false, name.is_corrected, |row| {
-            let types = row.input_types().iter().map(|name| one_spelling(name));
-            let (key, at, extra) = HeadsCall::of(row.inputs().iter())?.place(rules, types);
-            Some(Placed { key, at, extra })
-        })
+    PointIndex::of_table(table, name, &AXES, |row| {
+        let types = row.input_types().iter().map(|name| one_spelling(name));
+        let (key, at, extra) = HeadsCall::of(row.inputs().iter())?.place(rules, types);
+        Some(Placed { key, at, extra })
     })
 }

@@ -11,7 +11,6 @@ use crate::table::columns::{Column, integers};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
 use perfdb_store::registry::KernelClass;
-use std::sync::Arc;
 
 static AXES: Axes = Axes { names: &["q_tokens", "effective_kv_len"], sets: &[&[0], &[1], &[0, 1]], padded: None };
 
@@ -26,7 +25,7 @@ pub(super) fn of_part(
         let Some((key, at)) = target(context.class(name), fields) else { continue };
         let index = index(context.rules, table);
         for group in index.of(&key) {
-            if let Ok(value) = of_group(context, &index, group, &at, None) {
+            if let Ok(value) = of_group(context, index, group, &at, None) {
                 return Ok(Some(value.answer(table)));
             }
         }
@@ -35,11 +34,9 @@ pub(super) fn of_part(
 }
 
 /// The rows of a table as points.
-pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let name = IndexName { kind: "lengths", count: None, is_corrected: rules.envelope_everywhere };
-    table
-        .points
-        .get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(rules, table, row)))
+    PointIndex::of_table(table, name, &AXES, |row| place(rules, table, row))
 }
 
 /// Everything that must agree, and the lengths.

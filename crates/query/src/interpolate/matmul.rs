@@ -15,7 +15,6 @@ use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use perfdb_store::registry::KernelClass;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 const FAILED: &str = "compute_multidim_interpolation_failed";
 
@@ -64,7 +63,7 @@ pub(super) fn of_tables(
             |group: &Group| group.extra.is_of_other_types(operands.iter().map(|operand| operand.dtype));
         groups.sort_by_key(|group| (has_other_types(group), !group.extra.is_plain, std::cmp::Reverse(group.len())));
         for group in groups {
-            if let Some(answer) = first_answer(context, table, &index, &[group], &at) {
+            if let Some(answer) = first_answer(context, table, index, &[group], &at) {
                 let answer = if has_other_types(group) { of_other_type(answer) } else { answer };
                 return Ok(Some(answer));
             }
@@ -74,7 +73,12 @@ pub(super) fn of_tables(
 }
 
 /// The rows of a table as points.
-pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_quantised: bool) -> Arc<PointIndex> {
+pub(super) fn index<'t>(
+    rules: &Rules,
+    table: &'t KernelRows,
+    count: Option<usize>,
+    is_quantised: bool,
+) -> &'t PointIndex {
     // Rows of other types may answer, but take another time.
     let by_type = rules.exact_types && table.tolerance(rules).relaxed_types;
     let kind = match (is_quantised, by_type) {
@@ -83,12 +87,10 @@ pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_
         (false, false) => "matmul",
     };
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || {
-        PointIndex::new(table, &AXES, false, name.is_corrected, |row| {
-            let mut placed = place(rules, table, row, count, is_quantised)?;
-            placed.extra.types = types_apart(rules, table, row, count);
-            Some(placed)
-        })
+    PointIndex::of_table(table, name, &AXES, |row| {
+        let mut placed = place(rules, table, row, count, is_quantised)?;
+        placed.extra.types = types_apart(rules, table, row, count);
+        Some(placed)
     })
 }
 
@@ -208,7 +210,7 @@ pub(crate) fn quantised(context: &Context<'_>, entry: &Entry) -> Result<Answer, 
         let Some(table) = context.table(name)? else { continue };
         let index = index(context.rules, table, count, true);
         let groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
-        if let Some(answer) = first_answer(context, table, &index, &groups, &at) {
+        if let Some(answer) = first_answer(context, table, index, &groups, &at) {
             return Ok(answer);
         }
     }

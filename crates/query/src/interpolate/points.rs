@@ -68,26 +68,22 @@ pub(crate) struct PointIndex {
     pub(crate) groups: Vec<Group>,
     pub(crate) tables: Tables,
     /// As the table knows it.
-    pub(crate) name: Option<IndexName>,
+    pub(crate) name: IndexName,
     by_key: FxHashMap<Key, SmallVec<[u32; 2]>>,
 }
 
 impl PointIndex {
-    /// The groups of all rows that the kind takes, in the order of their first rows.
+    /// The groups of all rows that the kind takes, in the order of their first rows. Points of all columns of durations are one set where they
+    /// are mixed.
     pub(crate) fn new(
         table: &KernelRows,
         axes: &'static Axes,
         is_mixed: bool,
-        has_envelopes: bool,
+        name: IndexName,
         place: impl Fn(KernelRow<'_>) -> Option<Placed>,
     ) -> PointIndex {
-        let mut index = PointIndex {
-            axes,
-            groups: Vec::new(),
-            tables: Tables::default(),
-            name: None,
-            by_key: FxHashMap::default(),
-        };
+        let mut index =
+            PointIndex { axes, groups: Vec::new(), tables: Tables::default(), name, by_key: FxHashMap::default() };
         for row in table.rows() {
             let Some(Placed { key, at, extra }) = place(row) else { continue };
             let groups = index.by_key.entry(key).or_default();
@@ -101,7 +97,7 @@ impl PointIndex {
                 at
             });
             let (mut duration_us, is_preferred) = row.point_duration();
-            if has_envelopes && row.is_measured() {
+            if name.is_corrected && row.is_measured() {
                 duration_us = row.search_duration_us();
             }
             let group = &mut index.groups[group as usize];
@@ -110,6 +106,16 @@ impl PointIndex {
             points.points.push(RowPoint { at, duration_us, row: row.number(), spread });
         }
         index
+    }
+
+    /// The points of a table, made when they are first asked for.
+    pub(crate) fn of_table<'t>(
+        table: &'t KernelRows,
+        name: IndexName,
+        axes: &'static Axes,
+        place: impl Fn(KernelRow<'_>) -> Option<Placed>,
+    ) -> &'t PointIndex {
+        table.points.get_or_make(name, || PointIndex::new(table, axes, false, name, &place))
     }
 
     /// A set of points by its number.
@@ -338,23 +344,4 @@ pub(crate) struct IndexName {
     pub(crate) kind: &'static str,
     pub(crate) count: Option<usize>,
     pub(crate) is_corrected: bool,
-}
-
-/// The points of a table by kind, each made when it is first asked for.
-#[derive(Debug, Default)]
-pub(crate) struct PointIndexes(RwLock<FxHashMap<IndexName, Arc<PointIndex>>>);
-
-impl PointIndexes {
-    /// Those that have been asked for before.
-    pub(crate) fn known(&self, name: IndexName) -> Option<Arc<PointIndex>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&name).cloned()
-    }
-
-    pub(crate) fn get_or_make(&self, name: IndexName, make: impl FnOnce() -> PointIndex) -> Arc<PointIndex> {
-        if let Some(known) = self.known(name) {
-            return known;
-        }
-        let made = Arc::new(PointIndex { name: Some(name), ..make() });
-        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(made).clone()
-    }
 }

@@ -6,6 +6,7 @@ use super::floor;
 use super::kind::{Kind, pattern};
 use super::points::{PointIndex, PointSet};
 use super::slice::SlicePlace;
+use super::tables::Learning;
 use crate::answer::{Collocated, Prediction};
 use crate::context::Context;
 use crate::table::KernelRows;
@@ -56,7 +57,7 @@ pub(super) fn value(
 ) -> Result<Value, Status> {
     let kind = Kind::of(index.axes);
     let (bits, axes) = pattern(kind, target).ok_or(NO_AXES)?;
-    let learning = index.tables.of(index, bits);
+    let learning = index.tables.get_or_make(bits, || Learning::new(index, bits));
     let slice = learning.slice_of(points).ok_or(NO_POINTS)?;
     let place = kind.place(target, points.setting);
     let mut explanation = learning.table.explain(slice, &place).ok_or(NO_POINTS)?;

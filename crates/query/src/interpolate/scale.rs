@@ -27,11 +27,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
         let Some((key, at)) = target(context, name) else { continue };
         let limit = table.policy.max_dimensions.or(primary_limit);
         let name = IndexName { kind: "scale", count: None, is_corrected: context.rules.envelope_everywhere };
-        let index = table
-            .points
-            .get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row)));
+        let index = PointIndex::of_table(table, name, &AXES, |row| place(table, row));
         for group in index.of(&key) {
-            match of_group(context, &index, group, &at, limit) {
+            match of_group(context, index, group, &at, limit) {
                 Ok(value) => return Ok(value.answer(table)),
                 Err(status) => reason = status.unwrap_or(reason),
             }

@@ -12,7 +12,6 @@ use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 const FAILED: &str = "scatter_nd_update_interpolation_failed";
 static AXES: Axes = Axes { names: &["tokens"], sets: &[&[0]], padded: None };
@@ -46,7 +45,7 @@ pub(super) fn of_tables(
         let Some(table) = context.table(name)? else { continue };
         let index = index_of(context.rules, table);
         for group in index.of(&key) {
-            match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+            match of_group(context, index, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(Ok(value.answer(table))),
                 Err(status) => reason = status.unwrap_or(reason),
             }
@@ -56,11 +55,9 @@ pub(super) fn of_tables(
 }
 
 /// The rows of a table as points.
-pub(super) fn index_of(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+pub(super) fn index_of<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let name = IndexName { kind: "scatter", count: None, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || {
-        PointIndex::new(table, &AXES, false, name.is_corrected, |row| of_row(rules.parts_as_they_are, row))
-    })
+    PointIndex::of_table(table, name, &AXES, |row| of_row(rules.parts_as_they_are, row))
 }
 
 fn of_row(any_pool: bool, row: KernelRow<'_>) -> Option<Placed> {

@@ -1,23 +1,19 @@
 //! What is learnt of the points of a table: a slice for each set of points, small slices together.
 
 use super::axes::{AxisSet, RowPoint};
+use super::kept::Kept;
 use super::kind::{Kind, pattern};
 use super::points::{PointIndex, PointSet};
 use perfdb_model::predict::{Point, Rows, Table};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::sync::{Arc, PoisonError, RwLock};
 
-/// What was learnt of the points of an index, by the axes that they have; made when it is first asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Tables(RwLock<SmallVec<[OfAxes; 1]>>);
-
-/// Axes as bits, and the slices of the points that have them.
-type OfAxes = (u8, Arc<Learning>);
+/// What was learnt of the points of an index, by the axes that they have, as bits.
+pub(crate) type Tables = Kept<u8, Learning>;
 
 /// The slices of the points that have some axes, each learnt from when it is first asked for.
 #[derive(Debug)]
-pub(super) struct Learning {
+pub(crate) struct Learning {
     /// The sets of points, by slice.
     sets: Vec<u32>,
     slice_of: FxHashMap<u32, usize>,
@@ -25,7 +21,8 @@ pub(super) struct Learning {
 }
 
 impl Learning {
-    fn new(index: &PointIndex, bits: u8) -> Learning {
+    /// From the points that have the axes of a pattern.
+    pub(super) fn new(index: &PointIndex, bits: u8) -> Learning {
         let kind = Kind::of(index.axes);
         let (mut sets, mut slices) = (Vec::new(), Vec::new());
         for set in index.sets_in_order() {
@@ -51,22 +48,6 @@ impl Learning {
     /// The set of points of a slice.
     pub(super) fn set_of<'i>(&self, index: &'i PointIndex, slice: usize) -> Option<&'i PointSet> {
         index.set(*self.sets.get(slice)?)
-    }
-}
-
-impl Tables {
-    /// Of the points that have the axes of a pattern.
-    pub(super) fn of(&self, index: &PointIndex, bits: u8) -> Arc<Learning> {
-        let find = |known: &[OfAxes]| known.iter().find(|(own, _)| *own == bits).map(|(_, found)| found.clone());
-        if let Some(known) = find(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
-            return known;
-        }
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        find(&all).unwrap_or_else(|| {
-            let made = Arc::new(Learning::new(index, bits));
-            all.push((bits, made.clone()));
-            made
-        })
     }
 }
 
