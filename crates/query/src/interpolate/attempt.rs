@@ -1,7 +1,7 @@
 //! Trying groups of points until one of them answers.
 
 use super::among::Among;
-use super::axes::{AxisSet, Coordinates, MOST_AXES};
+use super::axes::{AxisSet, Coordinates, MOST_AXES, bits_of};
 use super::corners::Corners;
 use super::corrected::{self, Found};
 use super::floor;
@@ -235,7 +235,7 @@ fn narrowest<'p>(
     let brackets: [Option<[f64; 2]>; MOST_AXES] = std::array::from_fn(|axis| points.bracket(axis, target));
     let widths = LazyCell::new(|| brackets.map(|bracket| bracket.map_or(f64::INFINITY, corrected::width)));
     let is_at = |bracket: &Option<[f64; 2]>| bracket.is_some_and(|[low, high]| low.total_cmp(&high).is_eq());
-    let between = mask((0u8..).zip(&brackets).filter(|(_, bracket)| !is_at(bracket)).map(|(axis, _)| axis));
+    let between = bits_of((0u8..).zip(&brackets).filter(|(_, bracket)| !is_at(bracket)).map(|(axis, _)| axis));
     let is_outside = context.explanation.is_none() && brackets.contains(&None);
     for (at, &set) in axes.sets.iter().enumerate() {
         if is_outside && first.is_some() {
@@ -250,7 +250,7 @@ fn narrowest<'p>(
         let wanted = coordinates(set, target);
         let wanted = &wanted[..set.len()];
         // Points agree with the target in all other axes.
-        let agrees = || between & !mask(set.iter().copied()) == 0;
+        let agrees = || between & !bits_of(set.iter().copied()) == 0;
         let tried = match limit {
             Some(limit) if set.len() as i64 > limit => Err(DISABLED),
             _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
@@ -298,11 +298,6 @@ fn narrowest<'p>(
         }
         None => Err(first.map_or(NO_AXIS, |(_, status)| status)),
     }
-}
-
-/// Axes as bits.
-fn mask(axes: impl Iterator<Item = u8>) -> u8 {
-    axes.fold(0, |all, axis| all | 1 << axis)
 }
 
 /// The coordinates of a target on the axes of a set.

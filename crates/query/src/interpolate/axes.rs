@@ -16,6 +16,11 @@ pub(crate) fn swapped_bits(coordinate: f64) -> u64 {
     coordinate.to_bits().swap_bytes()
 }
 
+/// Numbers below eight as bits.
+pub(crate) fn bits_of(numbers: impl Iterator<Item = u8>) -> u8 {
+    numbers.fold(0, |all, number| all | 1 << number)
+}
+
 /// Axes by their numbers.
 pub(crate) type AxisSet = &'static [u8];
 

@@ -3,6 +3,7 @@
 //! No place has a coordinate between the sides of the box, so none lies in the sphere through its corners: the hull of those that are places is a
 //! cell of the Delaunay triangulation, and [`super::simplex`] would find it.
 
+use super::axes::bits_of;
 use super::corrected::scaled;
 use super::simplex::{Shares, WEIGHT_TOLERANCE};
 use super::slice::Slice;
@@ -80,8 +81,7 @@ impl Corners {
             return None;
         }
         let values = self.places.map(|place| place.map_or(0.0, &value));
-        let present =
-            (0..MOST).filter(|corner| self.places[*corner].is_some()).fold(0u8, |all, corner| all | 1 << corner);
+        let present = bits_of((0u8..).zip(self.places).filter(|(_, place)| place.is_some()).map(|(corner, _)| corner));
         let mut lowest: Option<(f64, &Cell, [f64; 4])> = None;
         let mut highest = lowest;
         let cells = if self.axes == 2 { &CELLS_OF_SQUARE } else { &CELLS_OF_CUBE };

@@ -1,6 +1,6 @@
 //! Points as places: what their axes mean, and what a call of them does.
 
-use super::axes::{Axes, AxisSet, Coordinates, RowPoint};
+use super::axes::{Axes, AxisSet, Coordinates, RowPoint, bits_of};
 use perfdb_model::predict::{
     Attention, BY_ROUTED_ROWS, Experts, LatentAttention, MatMul, Operands, Point, Precision, Work, configuration,
 };
@@ -55,8 +55,7 @@ pub(super) fn pattern(kind: Kind, target: &Coordinates) -> Option<(u8, AxisSet)>
 }
 
 fn axes_of(target: &Coordinates) -> Option<(u8, AxisSet)> {
-    let bits = target.iter().enumerate().filter(|(_, value)| !value.is_nan()).map(|(axis, _)| 1u8 << axis);
-    let bits = bits.fold(0, |all, bit| all | bit);
+    let bits = bits_of((0u8..).zip(target).filter(|(_, value)| !value.is_nan()).map(|(axis, _)| axis));
     let axes: AxisSet = match bits {
         0b1 => &[0],
         0b11 => &[0, 1],

@@ -45,7 +45,8 @@ impl Bounds {
     #[inline]
     fn square(&self, target: &[f64; 3]) -> f64 {
         let gap = |axis: usize| (self.low[axis] - target[axis]).max(target[axis] - self.high[axis]).max(0.0);
-        square([gap(0), gap(1), gap(2)])
+        let gaps = [gap(0), gap(1), gap(2)];
+        dot(gaps, gaps)
     }
 
     /// How far along a direction a place inside may lie, in the very rounding of that.
@@ -105,16 +106,15 @@ impl Tree {
 
     /// The nearest ones the square of whose distance is at most this, nearest first; of equally near ones their coordinates decide.
     pub(super) fn nearest_within(&self, target: [f64; 3], most_square: f64, count: usize) -> Near {
-        let of_place = |at: &[f64; 3]| square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]);
+        let of_place = |at: &[f64; 3]| square(*at, target);
         let found = self.least::<true>(count, most_square, of_place, |bounds| bounds.square(&target));
         found.into_iter().map(|(_, at)| self.order[at as usize]).collect()
     }
 
     /// The nearest one beyond a plane through a target: along its normal.
     pub(super) fn nearest_beyond(&self, target: [f64; 3], normal: [f64; 3]) -> Option<u32> {
-        let least = along(&target, normal);
-        let distance = |at: &[f64; 3]| square([at[0] - target[0], at[1] - target[1], at[2] - target[2]]);
-        let of_place = |at: &[f64; 3]| if along(at, normal) > least { distance(at) } else { f64::INFINITY };
+        let least = dot(target, normal);
+        let of_place = |at: &[f64; 3]| if dot(*at, normal) > least { square(*at, target) } else { f64::INFINITY };
         let of_bounds = |bounds: &Bounds| {
             if bounds.most_along(normal) > least { bounds.square(&target) } else { f64::INFINITY }
         };
@@ -123,8 +123,7 @@ impl Tree {
 
     /// A place farthest along a direction, and how far it is.
     pub(super) fn farthest(&self, direction: [f64; 3]) -> Option<(u32, f64)> {
-        let found =
-            self.least::<false>(1, f64::MAX, |at| -along(at, direction), |bounds| -bounds.most_along(direction));
+        let found = self.least::<false>(1, f64::MAX, |at| -dot(*at, direction), |bounds| -bounds.most_along(direction));
         found.first().map(|(along, at)| (self.order[*at as usize], -along))
     }
 
@@ -247,13 +246,20 @@ impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64, const IS_EXACT: bool> Searc
 }
 
 #[inline]
-fn square(gaps: [f64; 3]) -> f64 {
-    gaps[0] * gaps[0] + gaps[1] * gaps[1] + gaps[2] * gaps[2]
+pub(super) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 #[inline]
-fn along(at: &[f64; 3], direction: [f64; 3]) -> f64 {
-    at[0] * direction[0] + at[1] * direction[1] + at[2] * direction[2]
+pub(super) fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// The square of the distance of two places.
+#[inline]
+fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let gaps = minus(a, b);
+    dot(gaps, gaps)
 }
 
 /// Whether of two places the first one comes first.

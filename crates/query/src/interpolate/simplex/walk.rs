@@ -6,7 +6,7 @@
 use super::Sphere;
 use super::among::Planes;
 use super::programme::WEIGHT_TOLERANCE;
-use crate::interpolate::near::{Near, Tree};
+use crate::interpolate::near::{Near, Tree, dot, minus};
 use smallvec::SmallVec;
 
 /// Steps after which what has been found has to do: the programme goes on from there.
@@ -263,16 +263,6 @@ impl<'w> Walk<'w> {
 fn seen(all: &[[f64; 3]], target: [f64; 3], number: u32) -> Corner {
     let at = minus(all[number as usize], target);
     Corner { at, square: dot(at, at), number }
-}
-
-#[inline]
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline]
-fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
 #[inline]
