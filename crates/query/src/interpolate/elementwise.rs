@@ -65,7 +65,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
 /// The rows of a table as points.
 pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let (kind, axes) = if rules.predicts() { ("elementwise_matrix", &MATRIX) } else { ("elementwise", &AXES) };
-    let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, kind, None);
     PointIndex::of_table(table, name, axes, |row| of_row(row, rules))
 }
 

@@ -109,12 +109,12 @@ pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex 
     if is_by_shapes(rules, table) {
         let (kind, axes) =
             if rules.predicts() { ("experts_predicted", &SIZES) } else { ("experts_by_shapes", &BY_SHAPES) };
-        let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+        let name = IndexName::of(rules, kind, None);
         let place = |row: KernelRow<'_>| placed_by_shapes(rules, row);
         return PointIndex::of_table(table, name, axes, place);
     }
     let (kind, axes) = if rules.predicts() { ("experts_sizes", &SIZES) } else { ("experts", &AXES) };
-    let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, kind, None);
     PointIndex::of_table(table, name, axes, |row| place(rules, row))
 }
 

@@ -118,7 +118,7 @@ fn index_of<'t>(
         (false, true) => ("output", &OUTPUT),
         (false, false) => ("first", &FIRST_DIMENSION),
     };
-    let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, kind, count);
     PointIndex::of_table(table, name, axes, |row| {
         let mut key = Key::default();
         let at = match plans {

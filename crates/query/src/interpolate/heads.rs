@@ -106,7 +106,7 @@ pub(super) fn of_table(
 /// The rows of a table as points.
 pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
     let kind = if rules.predicts() { "heads_predicted" } else { "heads" };
-    let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, kind, None);
     PointIndex::of_table(table, name, &AXES, |row| {
         let types = row.input_types().iter().map(|name| one_spelling(name));
         let (key, at, extra) = HeadsCall::of(row.inputs().iter())?.place(rules, types);

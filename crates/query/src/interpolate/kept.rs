@@ -32,7 +32,7 @@ impl<N: Copy + PartialEq, V> Kept<N, V> {
         }
     }
 
-    /// A value, made if there is none of its name.
+    /// A value, made if there is none of its name. What makes it may not ask for another one of these, nor wait for threads that do.
     pub(crate) fn get_or_make(&self, name: N, make: impl Fn() -> V) -> &V {
         let mut rest = self;
         loop {

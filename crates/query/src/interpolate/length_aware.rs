@@ -35,7 +35,7 @@ pub(super) fn of_part(
 
 /// The rows of a table as points.
 pub(super) fn index<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
-    let name = IndexName { kind: "lengths", count: None, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, "lengths", None);
     PointIndex::of_table(table, name, &AXES, |row| place(rules, table, row))
 }
 

@@ -86,7 +86,7 @@ pub(super) fn index<'t>(
         (false, true) => "matmul_by_type",
         (false, false) => "matmul",
     };
-    let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, kind, count);
     PointIndex::of_table(table, name, &AXES, |row| {
         let mut placed = place(rules, table, row, count, is_quantised)?;
         placed.extra.types = types_apart(rules, table, row, count);

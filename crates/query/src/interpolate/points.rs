@@ -5,6 +5,7 @@ use super::kind::Setting;
 use super::slice::{self, Slice};
 use super::tables::Tables;
 use crate::dtype::{is_same_name, one_spelling};
+use crate::semantics::Rules;
 use crate::shapes::is_equal_or_rounded;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
@@ -344,4 +345,11 @@ pub(crate) struct IndexName {
     pub(crate) kind: &'static str,
     pub(crate) count: Option<usize>,
     pub(crate) is_corrected: bool,
+}
+
+impl IndexName {
+    /// Those of a kind under some rules, by the first inputs or by all.
+    pub(crate) fn of(rules: &Rules, kind: &'static str, count: Option<usize>) -> IndexName {
+        IndexName { kind, count, is_corrected: rules.envelope_everywhere }
+    }
 }

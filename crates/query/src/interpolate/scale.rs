@@ -26,7 +26,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Loo
         let Some(table) = context.table(name)? else { continue };
         let Some((key, at)) = target(context, name) else { continue };
         let limit = table.policy.max_dimensions.or(primary_limit);
-        let name = IndexName { kind: "scale", count: None, is_corrected: context.rules.envelope_everywhere };
+        let name = IndexName::of(context.rules, "scale", None);
         let index = PointIndex::of_table(table, name, &AXES, |row| place(table, row));
         for group in index.of(&key) {
             match of_group(context, index, group, &at, limit) {

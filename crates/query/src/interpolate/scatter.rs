@@ -56,7 +56,7 @@ pub(super) fn of_tables(
 
 /// The rows of a table as points.
 pub(super) fn index_of<'t>(rules: &Rules, table: &'t KernelRows) -> &'t PointIndex {
-    let name = IndexName { kind: "scatter", count: None, is_corrected: rules.envelope_everywhere };
+    let name = IndexName::of(rules, "scatter", None);
     PointIndex::of_table(table, name, &AXES, |row| of_row(rules.parts_as_they_are, row))
 }
 
