@@ -1,8 +1,8 @@
 //! Trying groups of points until one of them answers.
 
 use super::among::Among;
-use super::axes::{AxisSet, Coordinates, MOST_AXES, bits_of};
-use super::corners::Corners;
+use super::axes::{Axes, AxisSet, Coordinates, MOST_AXES, bits_of};
+use super::corners::{Corners, Weights};
 use super::corrected::{self, Found};
 use super::floor;
 use super::points::{Group, PointIndex, PointSet, SliceRef};
@@ -221,11 +221,6 @@ fn narrowest<'p>(
     // Sets that need a triangle.
     let mut open: SmallVec<[(usize, SliceRef<'p>, Corners); 1]> = SmallVec::new();
     let mut best: Option<(f64, Value)> = None;
-    let offer = |best: &mut Option<(f64, Value)>, (width, value): (f64, Value)| {
-        if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) {
-            *best = Some((width, value));
-        }
-    };
     let note = |first: &mut Option<(usize, Status)>, at: usize, status: Status| {
         context.note(|| format!("axes {}: {status}", names(axes.names, axes.sets[at]).join(",")));
         if status != NO_AXIS && first.is_none_or(|(before, _)| at < before) {
@@ -263,41 +258,56 @@ fn narrowest<'p>(
                 continue;
             }
         };
+        let has_all = slice.count == points.points.len();
+        let sides_on = |axis: usize| {
+            if has_all { brackets[usize::from(set[axis])] } else { slice.bracket(axis, wanted[axis]) }
+        };
         if let Some((narrowest, _)) = &best
-            && corrected::least_width(&slice, wanted).is_some_and(|width| width >= *narrowest)
+            && corrected::least_width(set.len(), sides_on).is_some_and(|width| width >= *narrowest)
         {
             continue;
         }
-        match corrected::boxed(&slice, set, wanted) {
-            Ok(Found::Value(found)) => offer(&mut best, found),
+        match corrected::boxed(&slice, set, wanted, sides_on) {
+            Ok(Found::Value(found)) if best.as_ref().is_none_or(|(narrowest, _)| found.0 < *narrowest) => {
+                best = Some(found)
+            }
+            Ok(Found::Value(_)) => {}
             Ok(Found::Open(corners)) => open.push((at, slice, corners)),
             Err(status) => note(&mut first, at, status),
         }
     }
-    if best.is_none() {
-        for (at, slice, corners) in &open {
-            let set = axes.sets[*at];
-            let wanted = coordinates(set, target);
-            let wanted = &wanted[..set.len()];
-            // No triangle is narrower than the neighbours are apart.
-            if let Some((narrowest, _)) = &best
-                && corners.length() >= *narrowest
-            {
-                continue;
-            }
-            match corrected::in_triangle(slice, set, wanted, corners) {
-                Ok(found) => offer(&mut best, found),
-                Err(status) => note(&mut first, *at, status),
-            }
-        }
-    }
+    let best = best.map(|(_, value)| value);
+    let best = best.or_else(|| narrowest_triangle(axes, &open, target, |at, status| note(&mut first, at, status)));
     match best {
-        Some((_, mut value)) => {
-            value.names = axes.names;
-            Ok(value)
-        }
+        Some(value) => Ok(Value { names: axes.names, ..value }),
         None => Err(first.map_or(NO_AXIS, |(_, status)| status)),
     }
+}
+
+/// The value of the set of axes whose triangle around the target is narrowest.
+fn narrowest_triangle(
+    axes: &'static Axes,
+    sets: &[(usize, SliceRef<'_>, Corners)],
+    target: &Coordinates,
+    mut note: impl FnMut(usize, Status),
+) -> Option<Value> {
+    let mut best: Option<(&(usize, SliceRef<'_>, Corners), Weights, f64)> = None;
+    for own @ (at, slice, corners) in sets {
+        let narrowest = best.as_ref().map_or(f64::INFINITY, |(_, _, width)| *width);
+        // No triangle is narrower than the neighbours are apart.
+        if corners.length() >= narrowest {
+            continue;
+        }
+        let set = axes.sets[*at];
+        match corrected::triangle(slice, &coordinates(set, target)[..set.len()], corners) {
+            Ok((weights, width)) if width < narrowest => best = Some((own, weights, width)),
+            Ok(_) => {}
+            Err(status) => note(*at, status),
+        }
+    }
+    let ((at, slice, _), weights, width) = best?;
+    let set = axes.sets[*at];
+    Some(corrected::in_triangle(slice, set, &coordinates(set, target)[..set.len()], weights, width))
 }
 
 /// The coordinates of a target on the axes of a set.

@@ -23,28 +23,41 @@ pub(super) struct Corners {
     /// The length of each side, and how far the target lies from its lower end to its upper one, on scaled axes.
     lengths: [f64; 3],
     shares: [f64; 3],
+    /// The target on scaled axes along which the box is not flat.
+    target: [f64; 3],
     /// The places at the corners.
     places: [Option<u32>; MOST],
 }
 
 impl Corners {
-    /// `None` if places are missing on a side of the target.
-    pub(super) fn around(slice: &Slice, wanted: &[f64]) -> Option<Corners> {
-        let axes = wanted.len();
-        let mut corners = Corners { axes, lengths: [0.0; 3], shares: [0.0; 3], places: [None; MOST] };
+    /// `None` if places are missing on a side of the target. Sides are the nearest coordinates on an axis.
+    pub(super) fn around(
+        slice: &Slice,
+        wanted: &[f64],
+        sides_on: impl Fn(usize) -> Option<[f64; 2]>,
+    ) -> Option<Corners> {
+        let (axes, none) = (wanted.len(), [0.0; 3]);
+        let mut corners = Corners { axes, lengths: none, shares: none, target: none, places: [None; MOST] };
         let mut sides = [[0.0; 2]; 3];
         for (axis, &wanted) in wanted.iter().enumerate() {
-            let [low, high] = slice.bracket(axis, wanted)?;
+            let [low, high] = sides_on(axis)?;
             if low < high {
-                let start = scaled(low);
+                let (start, target) = (scaled(low), scaled(wanted));
                 corners.lengths[axis] = scaled(high) - start;
-                corners.shares[axis] = (scaled(wanted) - start) / corners.lengths[axis];
+                corners.shares[axis] = (target - start) / corners.lengths[axis];
+                corners.target[axis] = target;
             }
             sides[axis] = [low, high];
         }
+        let mut missing = 0;
         for (corner, place) in corners.places[..1 << axes].iter_mut().enumerate() {
             let at: [f64; 3] = array::from_fn(|axis| sides[axis][corner >> axis & 1]);
             *place = slice.place_number(&at[..axes]);
+            missing += usize::from(place.is_none());
+            if missing + axes >= 1 << axes {
+                // The rest does not span a cell.
+                break;
+            }
         }
         Some(corners)
     }
@@ -52,6 +65,14 @@ impl Corners {
     /// The corners that are places.
     pub(super) fn places(&self) -> SmallVec<[u32; MOST]> {
         self.places.iter().copied().flatten().collect()
+    }
+
+    /// The target on scaled axes.
+    pub(super) fn scaled_target(&self, wanted: &[f64]) -> [f64; 3] {
+        let mut target = self.target;
+        let flat = (0..self.axes).filter(|axis| self.lengths[*axis] == 0.0);
+        flat.for_each(|axis| target[axis] = scaled(wanted[axis]));
+        target
     }
 
     /// The length of the box: the sum over all axes.
@@ -202,7 +223,7 @@ mod tests {
             let slice = Slice::of(set, points.iter());
             let wanted = &wanted[..axes];
             let value = |number: u32| slice.places[number as usize].duration_us.ln();
-            let found = Corners::around(&slice, wanted).and_then(|corners| corners.of_some(value));
+            let found = Corners::around(&slice, wanted, |axis| slice.bracket(axis, wanted[axis])).and_then(|corners| corners.of_some(value));
             let Some((weights, length)) = found else { return Ok(()) };
             let target: Vec<f64> = wanted.iter().map(|size| scaled(*size)).collect();
             for (axis, target) in target.iter().enumerate() {

@@ -2,10 +2,9 @@
 
 use super::attempt::{FEW, OUTSIDE, Status, Value};
 use super::axes::AxisSet;
-use super::corners::Corners;
+use super::corners::{Corners, Weights};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
-use smallvec::SmallVec;
 
 /// Confidence between neighbours that are next to nothing apart, by the number of axes.
 const NARROW_CONFIDENCE: [f64; 3] = [0.85, 0.80, 0.75];
@@ -13,12 +12,9 @@ const NARROW_CONFIDENCE: [f64; 3] = [0.85, 0.80, 0.75];
 const LOSS_PER_DOUBLING: f64 = 0.05;
 const LEAST_CONFIDENCE: f64 = 0.3;
 
-/// The least width that a bracket around a target can have in a slice; `None` if the target is outside.
-pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
-    wanted
-        .iter()
-        .enumerate()
-        .try_fold(0.0, |width, (axis, wanted)| Some(width + self::width(slice.bracket(axis, *wanted)?)))
+/// The least width that a bracket around a target can have on some axes with these nearest coordinates; `None` if the target is outside.
+pub(super) fn least_width(axes: usize, sides_on: impl Fn(usize) -> Option<[f64; 2]>) -> Option<f64> {
+    (0..axes).try_fold(0.0, |width, axis| Some(width + self::width(sides_on(axis)?)))
 }
 
 /// The width between the neighbours on an axis; none where the target lies on a place, as on most axes.
@@ -34,40 +30,43 @@ pub(super) enum Found {
     Open(Corners),
 }
 
-/// The value at a target: at a place, on a line or in a whole box.
-pub(super) fn boxed(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<Found, Status> {
-    if let Some(place) = slice.place(wanted) {
-        let used = vec![(place.clone(), 1.0)];
-        return Ok(Found::Value((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used))));
-    }
-    if slice.places.len() < 2 {
-        return Err(FEW);
-    }
-    let (used, width, rule) = match wanted {
-        [wanted] => line(slice, *wanted)?,
-        several => {
-            let corners = Corners::around(slice, several).ok_or(OUTSIDE)?;
-            let Some(weights) = corners.of_all() else { return Ok(Found::Open(corners)) };
-            (used(slice, weights.into_iter()), corners.length(), boxed_rule(several.len()))
-        }
-    };
-    Ok(Found::Value(weighted(slice, set, wanted, used, width, rule)))
-}
-
-/// The value in a triangle or tetrahedron of places.
-pub(super) fn in_triangle(
+/// The value at a target: at a place, on a line or in a whole box. Sides are the nearest coordinates on an axis.
+pub(super) fn boxed(
     slice: &Slice,
     set: AxisSet,
     wanted: &[f64],
-    corners: &Corners,
-) -> Result<(f64, Value), Status> {
-    let (used, width) = triangle(slice, wanted, corners)?;
-    Ok(weighted(slice, set, wanted, used, width, simplex_rule(wanted.len())))
+    sides_on: impl Fn(usize) -> Option<[f64; 2]>,
+) -> Result<Found, Status> {
+    let exact = |place: &SlicePlace| {
+        let used = vec![(place.clone(), 1.0)];
+        Ok(Found::Value((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used))))
+    };
+    let few = || if slice.places.len() < 2 { FEW } else { OUTSIDE };
+    let (used, width, rule) = match wanted {
+        [on_axis] => match slice.place(wanted) {
+            Some(place) => return exact(place),
+            None => line(slice, *on_axis).ok_or_else(few)?,
+        },
+        several => {
+            let corners = Corners::around(slice, several, sides_on).ok_or_else(few)?;
+            let Some(weights) = corners.of_all() else { return Ok(Found::Open(corners)) };
+            if let [(place, _)] = weights[..] {
+                return exact(&slice.places[place as usize]);
+            }
+            (used(slice, weights.into_iter()), corners.length(), boxed_rule(several.len()))
+        }
+    };
+    Ok(Found::Value((width, weighted(slice, set, wanted, used, width, rule))))
 }
 
-fn weighted(slice: &Slice, set: AxisSet, wanted: &[f64], used: Used, width: f64, rule: &'static str) -> (f64, Value) {
+/// The value of the places of a triangle or tetrahedron with some weights, and the width of their bracket.
+pub(super) fn in_triangle(slice: &Slice, set: AxisSet, wanted: &[f64], weights: Weights, width: f64) -> Value {
+    weighted(slice, set, wanted, used(slice, weights.into_iter()), width, simplex_rule(wanted.len()))
+}
+
+fn weighted(slice: &Slice, set: AxisSet, wanted: &[f64], used: Used, width: f64, rule: &'static str) -> Value {
     let log: f64 = used.iter().map(|(place, weight)| weight * place.duration_us.ln()).sum();
-    (width, made(slice, set, wanted, log.exp(), width, rule, used))
+    made(slice, set, wanted, log.exp(), width, rule, used)
 }
 
 fn boxed_rule(axes: usize) -> &'static str {
@@ -112,11 +111,11 @@ pub(super) fn scaled(coordinate: f64) -> f64 {
 }
 
 /// Between the neighbours on one axis.
-fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status> {
-    let [low, high] = slice.neighbours(wanted).ok_or(OUTSIDE)?;
+fn line(slice: &Slice, wanted: f64) -> Option<(Used, f64, &'static str)> {
+    let [low, high] = slice.neighbours(wanted)?;
     let width = scaled(high.at[0]) - scaled(low.at[0]);
     let share = (scaled(wanted) - scaled(low.at[0])) / width;
-    Ok((vec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
+    Some((vec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
 }
 
 /// Places of a slice with their weights.
@@ -126,24 +125,25 @@ fn used(slice: &Slice, weights: impl ExactSizeIterator<Item = (u32, f64)>) -> Us
     used
 }
 
-/// The triangle or tetrahedron of places around the target, between the corners of the box if possible.
-fn triangle(slice: &Slice, wanted: &[f64], corners: &Corners) -> Result<(Used, f64), Status> {
+/// The triangle or tetrahedron of places around a target, between the corners of the box if possible: the weights of the places, and the width of
+/// the bracket.
+pub(super) fn triangle(slice: &Slice, wanted: &[f64], corners: &Corners) -> Result<(Weights, f64), Status> {
     let value = |number: u32| slice.places[number as usize].duration_us.ln();
-    if let Some((weights, width)) = corners.of_some(value) {
-        return Ok((used(slice, weights.into_iter()), width));
+    if let Some(found) = corners.of_some(value) {
+        return Ok(found);
     }
-    let target: SmallVec<[f64; 3]> = wanted.iter().map(|x| scaled(*x)).collect();
-    let (all, planes) = slice.scaled(scaled).ok_or(OUTSIDE)?;
-    if planes.exclude(&target) || slice.is_flat_scaled(all, target.len()) {
+    let target = corners.scaled_target(wanted);
+    let target = &target[..wanted.len()];
+    let places = slice.scaled(scaled).ok_or(OUTSIDE)?;
+    if places.exclude(target) || places.is_flat() {
         return Err(OUTSIDE);
     }
-    let tree = slice.tree_scaled(all).ok_or(OUTSIDE)?;
     // On a grid of uneven steps the nearest may all lie on one side.
-    let inside = simplex::among(all, value, &corners.places(), &target, (planes, tree)).ok_or(OUTSIDE)?;
-    let used = used(slice, inside.weights.iter().map(|(at, weight)| (*at as u32, *weight)));
+    let inside = simplex::among(places, value, &corners.places(), target).ok_or(OUTSIDE)?;
     let extent = |axis: usize| {
-        let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);
+        let on_axis = || inside.weights.iter().map(|(at, _)| places.at[*at][axis]);
         on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
     };
-    Ok((used, (0..target.len()).map(extent).sum()))
+    let width = (0..target.len()).map(extent).sum();
+    Ok((inside.weights.iter().map(|(at, weight)| (*at as u32, *weight)).collect(), width))
 }

@@ -46,7 +46,7 @@ impl Bounds {
     fn square(&self, target: &[f64; 3]) -> f64 {
         let gap = |axis: usize| (self.low[axis] - target[axis]).max(target[axis] - self.high[axis]).max(0.0);
         let gaps = [gap(0), gap(1), gap(2)];
-        dot(gaps, gaps)
+        square(gaps)
     }
 
     /// How far along a direction a place inside may lie, in the very rounding of that.
@@ -106,7 +106,7 @@ impl Tree {
 
     /// The nearest ones the square of whose distance is at most this, nearest first; of equally near ones their coordinates decide.
     pub(super) fn nearest_within(&self, target: [f64; 3], most_square: f64, count: usize) -> Near {
-        let of_place = |at: &[f64; 3]| square(*at, target);
+        let of_place = |at: &[f64; 3]| square(minus(*at, target));
         let found = self.least::<true>(count, most_square, of_place, |bounds| bounds.square(&target));
         found.into_iter().map(|(_, at)| self.order[at as usize]).collect()
     }
@@ -114,7 +114,8 @@ impl Tree {
     /// The nearest one beyond a plane through a target: along its normal.
     pub(super) fn nearest_beyond(&self, target: [f64; 3], normal: [f64; 3]) -> Option<u32> {
         let least = dot(target, normal);
-        let of_place = |at: &[f64; 3]| if dot(*at, normal) > least { square(*at, target) } else { f64::INFINITY };
+        let of_place =
+            |at: &[f64; 3]| if dot(*at, normal) > least { square(minus(*at, target)) } else { f64::INFINITY };
         let of_bounds = |bounds: &Bounds| {
             if bounds.most_along(normal) > least { bounds.square(&target) } else { f64::INFINITY }
         };
@@ -127,14 +128,19 @@ impl Tree {
         found.first().map(|(along, at)| (self.order[*at as usize], -along))
     }
 
-    /// A few places about a target, not all of them the nearest.
-    pub(super) fn about(&self, target: [f64; 3], count: usize) -> &[u32] {
+    /// The places in the order of the tree, near ones next to each other: their numbers and coordinates.
+    pub(super) fn in_order(&self) -> (&[u32], &[[f64; 3]]) {
+        (&self.order, &self.at)
+    }
+
+    /// Where in this order a few places about a target are, not all of them the nearest.
+    pub(super) fn about(&self, target: [f64; 3], count: usize) -> Range<usize> {
         let mut node = self.root();
         while let Some([below, above]) = node.halves().filter(|_| node.places.len() >= 2 * count) {
             let square = |half: &Node| self.bounds[half.number].square(&target);
             node = if square(&below) <= square(&above) { below } else { above };
         }
-        &self.order[node.places]
+        node.places
     }
 
     /// The places in a box, by number.
@@ -255,11 +261,10 @@ pub(super) fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// The square of the distance of two places.
+/// The square of a length.
 #[inline]
-fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
-    let gaps = minus(a, b);
-    dot(gaps, gaps)
+pub(super) fn square(a: [f64; 3]) -> f64 {
+    dot(a, a)
 }
 
 /// Whether of two places the first one comes first.

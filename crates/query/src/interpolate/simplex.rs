@@ -6,10 +6,13 @@
 
 mod among;
 mod programme;
+mod scaled;
+mod triangulation;
 mod walk;
 
-pub(crate) use among::{Planes, among};
+pub(crate) use among::among;
 pub(crate) use programme::WEIGHT_TOLERANCE;
+pub(crate) use scaled::ScaledPlaces;
 pub(crate) use walk::Shares;
 
 use super::near::{Near, Tree};
@@ -84,6 +87,11 @@ impl Sphere {
         let centre = std::array::from_fn(|axis| if axis < axes { multipliers[axis + 1] / 2.0 } else { 0.0 });
         let square = multipliers[0] + centre.iter().map(|x| x * x).sum::<f64>();
         Sphere { centre, radius: square.max(0.0).sqrt() }
+    }
+
+    /// A wider one around the same centre.
+    fn wider(&self, by_share: f64) -> Sphere {
+        Sphere { radius: self.radius * (1.0 + by_share), ..*self }
     }
 
     /// How far from the centre places count as on it.

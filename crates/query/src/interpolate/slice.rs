@@ -1,8 +1,7 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
 use super::axes::{AxisSet, RowPoint, swapped_bits};
-use super::near::Tree;
-use super::simplex::{self, Planes};
+use super::simplex::{self, ScaledPlaces};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -38,11 +37,8 @@ struct Several {
     /// The places along the first axis.
     along_first: Vec<u32>,
     is_flat: OnceLock<bool>,
-    is_flat_scaled: OnceLock<bool>,
-    /// On logarithmic axes, by place; made when it is first needed.
-    scaled: OnceLock<Box<[[f64; 3]]>>,
-    tree: OnceLock<Tree>,
-    pub(crate) planes: Planes,
+    /// On logarithmic axes; made when they are first needed.
+    scaled: OnceLock<ScaledPlaces>,
 }
 
 impl Slice {
@@ -127,31 +123,16 @@ impl Slice {
         })
     }
 
-    /// The coordinates of all places on scaled axes, and planes that have all of them on one side; `None` of a single axis. The scale is
-    /// the same one at each call.
-    pub(crate) fn scaled(&self, scaled: fn(f64) -> f64) -> Option<(&[[f64; 3]], &Planes)> {
+    /// All places on scaled axes; `None` of a single axis. The scale is the same one at each call.
+    pub(crate) fn scaled(&self, scaled: fn(f64) -> f64) -> Option<&ScaledPlaces> {
         let several = self.several.as_ref()?;
         let of_place = |place: &SlicePlace| {
             let mut at = [0.0; 3];
             at.iter_mut().zip(&place.at).for_each(|(at, own)| *at = scaled(*own));
             at
         };
-        let all = several.scaled.get_or_init(|| self.places.iter().map(of_place).collect());
-        Some((all, &several.planes))
-    }
-
-    /// Whether the places on scaled axes lie on a line or a plane.
-    pub(crate) fn is_flat_scaled(&self, all: &[[f64; 3]], axes: usize) -> bool {
-        let Some(several) = &self.several else { return false };
-        *several.is_flat_scaled.get_or_init(|| {
-            let coordinates: Vec<&[f64]> = all.iter().map(|at| &at[..axes]).collect();
-            coordinates.len() <= axes || simplex::is_flat(&coordinates, axes)
-        })
-    }
-
-    /// What finds the near ones of places on scaled axes; `None` of a single axis.
-    pub(crate) fn tree_scaled(&self, all: &[[f64; 3]]) -> Option<&Tree> {
-        Some(self.several.as_ref()?.tree.get_or_init(|| Tree::new(all)))
+        let made = || ScaledPlaces::new(self.values.len(), self.places.iter().map(of_place).collect());
+        Some(several.scaled.get_or_init(made))
     }
 
     /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not

@@ -1,6 +1,7 @@
 //! The simplex among many places, without looking at more of them than it takes.
 
 use super::programme::{Programme, WEIGHT_TOLERANCE};
+use super::scaled::ScaledPlaces;
 use super::walk::{self, Simplex};
 use super::{Inside, Sphere, inside};
 use crate::interpolate::near::{Near, Tree};
@@ -16,11 +17,11 @@ const MOST_PLANES: usize = 256;
 
 /// Planes that have all places on one side: what lies on the other is outside.
 #[derive(Debug, Default)]
-pub(crate) struct Planes(RwLock<Vec<([f64; 3], f64)>>);
+pub(super) struct Planes(RwLock<Vec<([f64; 3], f64)>>);
 
 impl Planes {
     /// Whether a target is known to lie outside of all places.
-    pub(crate) fn exclude(&self, target: &[f64]) -> bool {
+    pub(super) fn exclude(&self, target: &[f64]) -> bool {
         let planes = self.0.read().unwrap_or_else(PoisonError::into_inner);
         planes.iter().any(|(normal, most)| {
             let terms = || normal.iter().zip(target).map(|(a, b)| a * b);
@@ -39,14 +40,13 @@ impl Planes {
 /// The value at a target among all places; `None` if it is outside of all. The same as of all places at once: a walk leads to a simplex, and as
 /// long as places lie in or on its sphere, these are taken in.
 pub(crate) fn among(
-    all: &[[f64; 3]],
+    places: &ScaledPlaces,
     value: impl Fn(u32) -> f64,
     first: &[u32],
     target: &[f64],
-    (planes, tree): (&Planes, &Tree),
 ) -> Option<Inside> {
-    let axes = target.len();
-    let Simplex { corners, on_sphere } = walk::simplex(all, first, target, (planes, tree))?;
+    let (axes, all) = (places.axes, &places.at);
+    let Simplex { corners, on_sphere } = walk::simplex(places, first, target)?;
     if on_sphere.as_ref().is_some_and(|others| others.is_empty()) {
         let weights = corners.iter().filter(|(_, weight)| *weight > WEIGHT_TOLERANCE);
         let weights: SmallVec<[(usize, f64); 4]> = weights.map(|(number, own)| (*number as usize, *own)).collect();
@@ -63,7 +63,7 @@ pub(crate) fn among(
         if on_sphere.is_some() && programme.is_around_first() {
             break multipliers;
         }
-        more = within(&numbers, all, &Sphere::of(&multipliers, axes), target, tree);
+        more = within(&numbers, all, &Sphere::of(&multipliers, axes), target, places.tree());
         if more.is_empty() {
             break multipliers;
         }
@@ -116,14 +116,16 @@ mod tests {
             let places: Vec<(&[f64], f64)> =
                 (0u32..).zip(&all).map(|(number, at)| (&at[..axes], value(number))).collect();
             prop_assume!(!is_flat(&places.iter().map(|(at, _)| *at).collect::<Vec<_>>(), axes));
-            let (planes, tree) = (Planes::default(), Tree::new(&all));
+            let scaled = || ScaledPlaces::new(axes, all.clone().into());
+            let (searched, triangulated) = (scaled(), scaled().triangulated());
             for (a, b, c) in targets {
                 let target = [a, b, c].map(|x| if is_grid { f64::from(x) / 8.0 } else { (f64::from(x) + 0.3).ln_1p() });
                 let target = &target[..axes];
                 let expected = interpolated(&places, target).map(|inside| inside.value);
-                prop_assert!(!(expected.is_some() && planes.exclude(target)));
-                let found = among(&all, value, &[], target, (&planes, &tree)).map(|inside| inside.value);
-                match (found, expected) {
+                prop_assert!(!(expected.is_some() && searched.exclude(target)));
+                let found = among(&searched, value, &[], target);
+                prop_assert_eq!(&found, &among(&triangulated, value, &[], target));
+                match (found.map(|inside| inside.value), expected) {
                     (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-9, "{a} {b}"),
                     (a, b) => prop_assert_eq!(a, b),
                 }

@@ -4,9 +4,9 @@
 //! programme of [`super`], which asks a tree for what it would find in a list of all places.
 
 use super::Sphere;
-use super::among::Planes;
 use super::programme::WEIGHT_TOLERANCE;
-use crate::interpolate::near::{Near, Tree, dot, minus};
+use super::scaled::ScaledPlaces;
+use crate::interpolate::near::{Near, Tree, dot, minus, square};
 use smallvec::SmallVec;
 
 /// Steps after which what has been found has to do: the programme goes on from there.
@@ -33,12 +33,14 @@ struct Corner {
 /// A corner that is no place, which a walk leaves.
 const NO_PLACE: u32 = u32::MAX;
 /// The corner above the plane of two axes, which stays.
-const ABOVE: u32 = u32::MAX - 1;
+pub(super) const ABOVE: u32 = u32::MAX - 1;
+/// Where it is, seen from any target.
+pub(super) const ABOVE_AT: [f64; 3] = [0.0, 0.0, 1.0];
 
 /// For each corner the affine function that is 1 there and 0 at the others: its value at the target and its slopes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
-    weights: [f64; 4],
+    pub(super) weights: [f64; 4],
     slopes: [[f64; 3]; 4],
 }
 
@@ -76,6 +78,13 @@ impl Shares {
         }
         (at_target, slope)
     }
+
+    /// The sphere through the corners, seen from the target.
+    pub(super) fn sphere(&self, corners: &[[f64; 3]; 4], axes: usize) -> Sphere {
+        // One above the plane of two axes makes no difference there.
+        let (square, slope) = self.affine(|corner| square(corners[corner]));
+        Sphere::of(&[square, slope[0], slope[1], slope[2]], axes)
+    }
 }
 
 /// A simplex around a target.
@@ -87,30 +96,34 @@ pub(super) struct Simplex {
 }
 
 /// The simplex around a target in whose sphere no other place lies, but for rounding; `None` if the target lies outside of all places. The places
-/// that are named first are looked at first.
-pub(super) fn simplex(
-    all: &[[f64; 3]],
-    first: &[u32],
-    target: &[f64],
-    (planes, tree): (&Planes, &Tree),
-) -> Option<Simplex> {
+/// that are named first are looked at first. It is the same one whether the places have been triangulated or not.
+pub(super) fn simplex(places: &ScaledPlaces, first: &[u32], target: &[f64]) -> Option<Simplex> {
     let mut at = [0.0; 3];
     at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
-    let mut walk = Walk::new(all, at, target.len(), first, tree)?;
-    walk.go_around(planes)?;
+    if let Some(known) = places.known_simplex(at) {
+        return Some(known);
+    }
+    let mut walk = Walk::new(places, at, first)?;
+    walk.go_around()?;
     let on_sphere = walk.go_down();
-    let corners = walk.corners.iter().zip(walk.shares.weights).filter(|(corner, _)| corner.number != ABOVE);
-    let mut corners: SmallVec<[(u32, f64); 4]> = corners.map(|(corner, weight)| (corner.number, weight)).collect();
-    corners.sort_unstable_by_key(|(number, _)| *number);
-    Some(Simplex { corners, on_sphere })
+    Simplex::of(walk.corners, on_sphere)
+}
+
+impl Simplex {
+    /// Weights to the last bit do not depend on the way that led to the corners.
+    fn of(mut corners: [Corner; 4], on_sphere: Option<Near>) -> Option<Simplex> {
+        corners.sort_unstable_by_key(|corner| corner.number);
+        let shares = Shares::of(corners.map(|corner| corner.at))?;
+        let places = corners.iter().zip(shares.weights).filter(|(corner, _)| corner.number != ABOVE);
+        Some(Simplex { corners: places.map(|(corner, weight)| (corner.number, weight)).collect(), on_sphere })
+    }
 }
 
 /// A simplex around a target on its way.
 struct Walk<'w> {
-    all: &'w [[f64; 3]],
-    target: [f64; 3],
-    axes: usize,
+    places: &'w ScaledPlaces,
     tree: &'w Tree,
+    target: [f64; 3],
     /// Places that have been looked at.
     known: SmallVec<[Corner; 32]>,
     corners: [Corner; 4],
@@ -118,10 +131,12 @@ struct Walk<'w> {
 }
 
 impl<'w> Walk<'w> {
-    fn new(all: &'w [[f64; 3]], target: [f64; 3], axes: usize, first: &[u32], tree: &'w Tree) -> Option<Walk<'w>> {
+    fn new(places: &'w ScaledPlaces, target: [f64; 3], first: &[u32]) -> Option<Walk<'w>> {
+        let (tree, axes) = (places.tree(), places.axes);
         let mut known: SmallVec<[Corner; 32]> = SmallVec::new();
-        let about = if first.len() <= axes { tree.about(target, ABOUT) } else { &[] };
-        first.iter().chain(about).for_each(|number| known.push(seen(all, target, *number)));
+        let about = if first.len() <= axes { tree.about(target, ABOUT) } else { 0..0 };
+        let about = &tree.in_order().0[about];
+        first.iter().chain(about).for_each(|number| known.push(seen(&places.at, target, *number)));
         let reach = |axis: usize| {
             let most = known.iter().map(|place| place.at[axis].abs()).fold(0.0, f64::max);
             if most > 0.0 { most } else { 1.0 }
@@ -131,13 +146,13 @@ impl<'w> Walk<'w> {
             let at = [0, 1, 2].map(|axis: usize| reach[axis] * directions[axis]);
             Corner { at, square: 0.0, number: NO_PLACE }
         };
-        let above = Corner { at: [0.0, 0.0, 1.0], square: 0.0, number: ABOVE };
+        let above = Corner { at: ABOVE_AT, square: 0.0, number: ABOVE };
         let corners = match axes {
             2 => [no_place([1.0, 1.0, 0.0]), no_place([-2.0, 1.0, 0.0]), no_place([1.0, -2.0, 0.0]), above],
             _ => [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]].map(no_place),
         };
         let shares = Shares::of(corners.map(|corner| corner.at))?;
-        Some(Walk { all, target, axes, tree, known, corners, shares })
+        Some(Walk { places, tree, target, known, corners, shares })
     }
 
     fn has(&self, number: u32) -> bool {
@@ -146,13 +161,13 @@ impl<'w> Walk<'w> {
 
     /// Looks at one more place.
     fn see(&mut self, number: u32) -> Corner {
-        let place = seen(self.all, self.target, number);
+        let place = seen(&self.places.at, self.target, number);
         self.known.push(place);
         place
     }
 
     /// Walks until all corners are places.
-    fn go_around(&mut self, planes: &Planes) -> Option<()> {
+    fn go_around(&mut self) -> Option<()> {
         for _ in 0..MOST_STEPS {
             if !self.has(NO_PLACE) {
                 return Some(());
@@ -171,7 +186,7 @@ impl<'w> Walk<'w> {
                 self.swap(place)?;
             } else {
                 let (_, most) = self.tree.farthest(slope)?;
-                planes.add(slope, most);
+                self.places.planes.add(slope, most);
                 return None;
             }
         }
@@ -186,7 +201,7 @@ impl<'w> Walk<'w> {
             }
             let slope = self.shares.slopes[at];
             let ends = [slope, slope.map(|own| -own)].map(|direction| self.tree.farthest(direction));
-            let ends = ends.into_iter().flatten().map(|(number, _)| seen(self.all, self.target, number));
+            let ends = ends.into_iter().flatten().map(|(number, _)| seen(&self.places.at, self.target, number));
             let height = |place: &Corner| self.shares.at(at, place.at).abs();
             let places = self.known.iter().copied().chain(ends).filter(|place| !self.has(place.number));
             let place = places.max_by(|a, b| height(a).total_cmp(&height(b)))?;
@@ -203,7 +218,7 @@ impl<'w> Walk<'w> {
     fn go_down(&mut self) -> Option<Near> {
         for _ in 0..MOST_STEPS {
             let (square, slope) = self.shares.affine(|corner| self.corners[corner].square);
-            let sphere = Sphere::of(&[square, slope[0], slope[1], slope[2]], self.axes);
+            let sphere = Sphere::of(&[square, slope[0], slope[1], slope[2]], self.places.axes);
             let least_depth = -DEPTH * sphere.radius * sphere.radius;
             let depth = |place: &Corner| place.square - square - dot(slope, place.at);
             let deepest = |walk: &Self, places: &[Corner]| {
@@ -262,7 +277,7 @@ impl<'w> Walk<'w> {
 
 fn seen(all: &[[f64; 3]], target: [f64; 3], number: u32) -> Corner {
     let at = minus(all[number as usize], target);
-    Corner { at, square: dot(at, at), number }
+    Corner { at, square: square(at), number }
 }
 
 #[inline]

@@ -1,0 +1,76 @@
+//! Places on logarithmic axes, and what finds those around a target.
+
+use super::among::Planes;
+use super::is_flat;
+use super::triangulation::Triangulation;
+use super::walk::Simplex;
+use crate::interpolate::near::Tree;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Searches for a simplex per place after which all places are triangulated, which takes as long as some searches for each of them.
+const SEARCHES_PER_PLACE: f64 = 1.0 / 16.0;
+
+/// Places on scaled axes. What finds them is made when it is first needed.
+#[derive(Debug)]
+pub(crate) struct ScaledPlaces {
+    /// Two or three; coordinates on others are 0.
+    pub(super) axes: usize,
+    pub(crate) at: Box<[[f64; 3]]>,
+    pub(super) planes: Planes,
+    is_flat: OnceLock<bool>,
+    tree: OnceLock<Tree>,
+    searches: AtomicU32,
+    triangulation: OnceLock<Option<Triangulation>>,
+}
+
+impl ScaledPlaces {
+    pub(crate) fn new(axes: usize, at: Box<[[f64; 3]]>) -> ScaledPlaces {
+        ScaledPlaces {
+            axes,
+            at,
+            planes: Planes::default(),
+            is_flat: OnceLock::new(),
+            tree: OnceLock::new(),
+            searches: AtomicU32::new(0),
+            triangulation: OnceLock::new(),
+        }
+    }
+
+    /// Triangulated from the first search on.
+    #[cfg(test)]
+    pub(super) fn triangulated(self) -> ScaledPlaces {
+        self.triangulation.get_or_init(|| Triangulation::new(self.tree(), self.axes));
+        self
+    }
+
+    /// Whether a target is known to lie outside of all places.
+    pub(crate) fn exclude(&self, target: &[f64]) -> bool {
+        self.planes.exclude(target)
+    }
+
+    /// Whether the places lie on a line or a plane.
+    pub(crate) fn is_flat(&self) -> bool {
+        *self.is_flat.get_or_init(|| {
+            let coordinates: Vec<&[f64]> = self.at.iter().map(|at| &at[..self.axes]).collect();
+            coordinates.len() <= self.axes || is_flat(&coordinates, self.axes)
+        })
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        self.tree.get_or_init(|| Tree::new(&self.at))
+    }
+
+    /// The simplex around a target, if all places have been triangulated and no other simplex may be around it.
+    pub(super) fn known_simplex(&self, target: [f64; 3]) -> Option<Simplex> {
+        if let Some(known) = self.triangulation.get() {
+            return known.as_ref()?.around(self.tree(), self.axes, target);
+        }
+        let searches = 1 + self.searches.fetch_add(1, Ordering::Relaxed);
+        if searches == (SEARCHES_PER_PLACE * self.at.len() as f64).ceil() as u32 {
+            // Others go on with searches.
+            self.triangulation.get_or_init(|| Triangulation::new(self.tree(), self.axes));
+        }
+        None
+    }
+}
