@@ -277,36 +277,41 @@ fn narrowest<'p>(
         }
     }
     let best = best.map(|(_, value)| value);
-    let best = best.or_else(|| narrowest_triangle(axes, &open, target, |at, status| note(&mut first, at, status)));
+    let best = best.or_else(|| narrowest_triangle(axes, &mut open, target, |at, status| note(&mut first, at, status)));
     match best {
         Some(value) => Ok(Value { names: axes.names, ..value }),
         None => Err(first.map_or(NO_AXIS, |(_, status)| status)),
     }
 }
 
-/// The value of the set of axes whose triangle around the target is narrowest.
+/// The value of the set of axes whose triangle around the target is narrowest, of equal ones the first.
 fn narrowest_triangle(
     axes: &'static Axes,
-    sets: &[(usize, SliceRef<'_>, Corners)],
+    sets: &mut [(usize, SliceRef<'_>, Corners)],
     target: &Coordinates,
     mut note: impl FnMut(usize, Status),
 ) -> Option<Value> {
-    let mut best: Option<(&(usize, SliceRef<'_>, Corners), Weights, f64)> = None;
-    for own @ (at, slice, corners) in sets {
-        let narrowest = best.as_ref().map_or(f64::INFINITY, |(_, _, width)| *width);
-        // No triangle is narrower than the neighbours are apart.
-        if corners.length() >= narrowest {
-            continue;
+    // No triangle is narrower than the neighbours are apart.
+    sets.sort_unstable_by(|(a, _, corners), (b, _, others)| {
+        corners.length().total_cmp(&others.length()).then(a.cmp(b))
+    });
+    let mut best: Option<(f64, usize, &Slice, Weights)> = None;
+    for (at, slice, corners) in &*sets {
+        if best.as_ref().is_some_and(|(width, ..)| corners.length() > *width) {
+            break;
         }
         let set = axes.sets[*at];
         match corrected::triangle(slice, &coordinates(set, target)[..set.len()], corners) {
-            Ok((weights, width)) if width < narrowest => best = Some((own, weights, width)),
-            Ok(_) => {}
+            Ok((weights, width)) => {
+                if best.as_ref().is_none_or(|(least, first, ..)| (width, *at) < (*least, *first)) {
+                    best = Some((width, *at, slice, weights));
+                }
+            }
             Err(status) => note(*at, status),
         }
     }
-    let ((at, slice, _), weights, width) = best?;
-    let set = axes.sets[*at];
+    let (width, at, slice, weights) = best?;
+    let set = axes.sets[at];
     Some(corrected::in_triangle(slice, set, &coordinates(set, target)[..set.len()], weights, width))
 }
 

@@ -16,25 +16,26 @@ const MOST_STEPS: usize = 256;
 const ABOUT: usize = 8;
 /// Below this share of a corner a target may lie in the next cell as well.
 const LEAST_SHARE: f64 = 1e-6;
-/// By this share of its radius other places must lie outside of a sphere: by far more than what counts as on it.
-const CLEARANCE: f64 = 1e-4;
+/// By this share of its radius other places must lie outside of a sphere: by more than what counts as on it.
+const CLEARANCE: f64 = 1e-5;
 
 /// Tetrahedra, or triangles below a place above them. Places are counted in the order of a tree, and cells by their first place, so that what is near
 /// in space is so in memory.
 #[derive(Debug)]
 pub(crate) struct Triangulation {
     cells: Box<[Cell]>,
+    are_clear: Box<[Known]>,
     /// A cell that ends at each place; none of places that coincide with another one.
     of_place: Box<[Option<u32>]>,
 }
 
 #[derive(Debug)]
+#[repr(align(32))]
 struct Cell {
     /// In the order of the numbers of places; then the one above them.
     corners: [u32; 4],
     /// The cells opposite to each corner.
     neighbours: [u32; 4],
-    is_clear: Known,
 }
 
 /// Whether no other place lies in or on the sphere of a cell, nor next to it; found out when it is first asked for.
@@ -81,13 +82,11 @@ impl Triangulation {
             let neighbours = neighbours[cell as usize].map(|neighbour| renumbered[neighbour as usize]);
             let mut corners = array::from_fn(|at| (corners[cell as usize][at], neighbours[at]));
             corners.sort_unstable_by_key(|(place, _)| number(*place));
-            Cell {
-                corners: corners.map(|(place, _)| place),
-                neighbours: corners.map(|(_, cell)| cell),
-                is_clear: Known::default(),
-            }
+            Cell { corners: corners.map(|(place, _)| place), neighbours: corners.map(|(_, cell)| cell) }
         });
-        Some(Triangulation { cells: cells.collect(), of_place: of_place.into() })
+        let cells: Box<[Cell]> = cells.collect();
+        let are_clear = cells.iter().map(|_| Known::default()).collect();
+        Some(Triangulation { cells, are_clear, of_place: of_place.into() })
     }
 
     /// The cell around a target; `None` if it is outside of all, next to a side of the cell, or other places lie on the sphere.
@@ -121,7 +120,7 @@ impl Triangulation {
                 let sphere = shares.sphere(&corners, axes).wider(CLEARANCE);
                 sphere.nearest(&target, tree, axes + 2).len() <= axes + 1
             };
-            if least_share <= LEAST_SHARE || !cell.is_clear.get_or_find(is_clear) {
+            if least_share <= LEAST_SHARE || !self.are_clear[number as usize].get_or_find(is_clear) {
                 return None;
             }
             let weighted = cell.corners.iter().zip(weights).map(|(place, weight)| (numbers[*place as usize], *weight));
