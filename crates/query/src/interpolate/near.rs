@@ -111,13 +111,12 @@ impl Tree {
         found.into_iter().map(|(_, at)| self.order[at as usize]).collect()
     }
 
-    /// The nearest one beyond a plane through a target: along its normal.
-    pub(super) fn nearest_beyond(&self, target: [f64; 3], normal: [f64; 3]) -> Option<u32> {
-        let least = dot(target, normal);
+    /// The nearest one that lies on a plane or beyond: at least this far along its normal.
+    pub(super) fn nearest_beyond(&self, target: [f64; 3], normal: [f64; 3], least: f64) -> Option<u32> {
         let of_place =
-            |at: &[f64; 3]| if dot(*at, normal) > least { square(minus(*at, target)) } else { f64::INFINITY };
+            |at: &[f64; 3]| if dot(*at, normal) >= least { square(minus(*at, target)) } else { f64::INFINITY };
         let of_bounds = |bounds: &Bounds| {
-            if bounds.most_along(normal) > least { bounds.square(&target) } else { f64::INFINITY }
+            if bounds.most_along(normal) >= least { bounds.square(&target) } else { f64::INFINITY }
         };
         self.least::<true>(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.order[*at as usize])
     }
@@ -307,11 +306,9 @@ mod tests {
             let about = tree.about(target, 5).len();
             prop_assert!(about >= 5.min(all.len()) && about <= LEAF.max(10), "{about}");
             let most = expected.iter().map(along).fold(f64::NEG_INFINITY, f64::max);
-            let beyond = |number: &&u32| {
-                all[**number as usize].iter().zip(direction).map(|(a, b)| a * b).sum::<f64>()
-                    > target.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>()
-            };
-            prop_assert_eq!(tree.nearest_beyond(target, direction), expected.iter().find(beyond).copied());
+            let least = target.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
+            let beyond = expected.iter().copied().find(|number| along(number) >= least);
+            prop_assert_eq!(tree.nearest_beyond(target, direction, least), beyond);
             let farthest = tree.farthest(direction).unwrap();
             prop_assert_eq!((along(&farthest.0), farthest.1), (most, most));
             expected.truncate(count);

@@ -96,6 +96,19 @@ mod tests {
 
     proptest! {
         #[test]
+        fn targets_on_a_side_of_all_places_are_inside(
+            cloud in prop::collection::btree_set((0i32..5, 0i32..5, 0i32..5), 20..60),
+        ) {
+            let all: Vec<[f64; 3]> = cloud.into_iter().map(|at| [at.0, at.1, at.2].map(f64::from)).collect();
+            let places = ScaledPlaces::new(3, all.clone().into());
+            prop_assume!(!places.is_flat());
+            for (number, at) in (0u32..).zip(&all) {
+                let found = among(&places, f64::from, &[], at).map(|inside| inside.value);
+                prop_assert!(found.is_some_and(|value| (value - f64::from(number)).abs() < 1e-9), "{at:?} {found:?}");
+            }
+        }
+
+        #[test]
         fn some_places_at_a_time_find_what_all_at_once_do(
             cloud in prop::collection::btree_set((0i32..40, 0i32..40, 0i32..40), 12..120),
             targets in prop::collection::vec((0i32..40, 0i32..40, 0i32..40), 1..8),

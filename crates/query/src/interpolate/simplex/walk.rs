@@ -181,7 +181,10 @@ impl<'w> Walk<'w> {
             let best = self.known.iter().max_by(|a, b| gain(a).total_cmp(&gain(b))).copied();
             if let Some(best) = best.filter(|best| gain(best) > LEAST_SHARE && !self.has(best.number)) {
                 self.swap(best)?;
-            } else if let Some(number) = self.tree.nearest_beyond(self.target, slope) {
+            } else if let Some(number) =
+                self.tree.nearest_beyond(self.target, slope, dot(slope, self.target) - left / 2.0)
+            {
+                // A target on a side of all places has none beyond it.
                 let place = self.see(number);
                 self.swap(place)?;
             } else {
