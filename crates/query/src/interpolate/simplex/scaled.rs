@@ -8,7 +8,7 @@ use crate::interpolate::near::Tree;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Searches for a simplex per place after which all places are triangulated, which takes as long as some searches for each of them.
+/// Searches for a simplex per place after which all places are triangulated, which takes as long as about one search for each of them.
 const SEARCHES_PER_PLACE: f64 = 1.0 / 16.0;
 
 /// Places on scaled axes. What finds them is made when it is first needed.
@@ -63,14 +63,14 @@ impl ScaledPlaces {
 
     /// The simplex around a target, if all places have been triangulated and no other simplex may be around it.
     pub(super) fn known_simplex(&self, target: [f64; 3]) -> Option<Simplex> {
-        if let Some(known) = self.triangulation.get() {
-            return known.as_ref()?.around(self.tree(), self.axes, target);
-        }
+        self.triangulation.get()?.as_ref()?.around(self.tree(), self.axes, target)
+    }
+
+    /// Notes that a simplex has been searched that a triangulation would have told. Others go on with searches while places are triangulated.
+    pub(super) fn count_search(&self) {
         let searches = 1 + self.searches.fetch_add(1, Ordering::Relaxed);
         if searches == (SEARCHES_PER_PLACE * self.at.len() as f64).ceil() as u32 {
-            // Others go on with searches.
             self.triangulation.get_or_init(|| Triangulation::new(self.tree(), self.axes));
         }
-        None
     }
 }

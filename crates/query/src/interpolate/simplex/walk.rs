@@ -106,6 +106,9 @@ pub(super) fn simplex(places: &ScaledPlaces, first: &[u32], target: &[f64]) -> O
     let mut walk = Walk::new(places, at, first)?;
     walk.go_around()?;
     let on_sphere = walk.go_down();
+    if on_sphere.as_ref().is_some_and(|others| others.is_empty()) {
+        places.count_search();
+    }
     Simplex::of(walk.corners, on_sphere)
 }
 

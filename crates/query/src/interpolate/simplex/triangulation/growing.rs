@@ -4,7 +4,7 @@
 use robust::{Coord, Coord3D, insphere, orient2d, orient3d};
 use rustc_hash::FxHashMap;
 
-/// The corner of cells outside of all places: each stands on a side of their hull.
+/// The corner of cells outside of all places, one for each side of their hull.
 pub(super) const INFINITE: u32 = u32::MAX;
 
 /// What has been taken out.
