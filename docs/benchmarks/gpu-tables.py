@@ -54,6 +54,10 @@ TABLES = [
 ]
 
 
+# Where in a group the type of products stands, and that of what attention reads from a cache.
+TYPE_AT = {"gemm": 0, "prefill_attention": 1, "decode_attention": 1}
+
+
 def chance(*key):
     """A number from 0 to 1 that depends on the key alone."""
     return int.from_bytes(hashlib.sha256("|".join(map(str, key)).encode()).digest()[:7], "big") / 2.0**56
@@ -513,6 +517,7 @@ def main():
     if arguments.imported:
         return imported(arguments)
     print("| table | left out | by | queries | answered | median error, % | 90th percentile, % | coverage, % | half width |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    totals = defaultdict(lambda: [[], 0])
     for name, file, kind in TABLES:
         if arguments.only not in name:
             continue
@@ -531,14 +536,23 @@ def main():
             for way, found in ways:
                 by_type = defaultdict(set)
                 for i in asked:
-                    by_type[points[i][0][0] if kind["family"] == "gemm" else ""].add(i)
+                    by_type[points[i][0][TYPE_AT[kind["family"]]] if kind["family"] in TYPE_AT else ""].add(i)
                 for dtype, rows in by_type.items():
-                    cell = cells[f"{name} {dtype}".strip(), left_out, way]
-                    cell[0] += score(points, rows, found)
-                    cell[1] += len(rows)
-        for key, (scores, count) in cells.items():
-            if scores:
-                print("| " + " | ".join(key) + " | " + line(scores, count) + " |", flush=True)
+                    of = [cells[f"{name} {dtype}".strip(), left_out, way]]
+                    if dtype:
+                        of.append(totals[f"all {'products' if kind is GEMM else 'attention'}, {dtype}", "every value", way])
+                    scores = score(points, rows, found)
+                    for cell in of:
+                        cell[0] += scores
+                        cell[1] += len(rows)
+        show(cells)
+    show(dict(sorted(totals.items())))
+
+
+def show(cells):
+    for key, (scores, count) in cells.items():
+        if scores:
+            print("| " + " | ".join(key) + " | " + line(scores, count) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -219,7 +219,7 @@ fn narrowest<'p>(
     // Of the first set that has its axes and does not answer.
     let mut first: Option<(usize, Status)> = None;
     // Sets that need a triangle.
-    let mut open: SmallVec<[(usize, SliceRef<'p>, Corners); 1]> = SmallVec::new();
+    let mut open: SmallVec<[(usize, SliceRef<'p>, Corners); 4]> = SmallVec::new();
     let mut best: Option<(f64, Value)> = None;
     let note = |first: &mut Option<(usize, Status)>, at: usize, status: Status| {
         context.note(|| format!("axes {}: {status}", names(axes.names, axes.sets[at]).join(",")));
@@ -244,12 +244,14 @@ fn narrowest<'p>(
         }
         let wanted = coordinates(set, target);
         let wanted = &wanted[..set.len()];
-        // Points agree with the target in all other axes.
-        let agrees = || between & !bits_of(set.iter().copied()) == 0;
+        // Points agree with the target in all other axes, and one alone is not where the target is.
+        let own = bits_of(set.iter().copied());
+        let agrees = between & !own == 0;
+        let has_neighbours = |slice: &SliceRef<'_>| slice.count > 1 || between & own == 0;
         let tried = match limit {
             Some(limit) if set.len() as i64 > limit => Err(DISABLED),
             _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
-            _ => agrees().then(|| slice(at)).flatten().ok_or(FEW),
+            _ => agrees.then(|| slice(at)).flatten().filter(has_neighbours).ok_or(FEW),
         };
         let slice = match tried {
             Ok(slice) => slice,

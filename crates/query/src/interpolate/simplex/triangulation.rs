@@ -15,9 +15,9 @@ const MOST_STEPS: usize = 256;
 /// Places about a target among which the nearest one is where its way begins.
 const ABOUT: usize = 8;
 /// Below this share of a corner a target may lie in the next cell as well.
-const LEAST_SHARE: f64 = 1e-6;
-/// By this share of its radius other places must lie outside of a sphere: by more than what counts as on it.
-const CLEARANCE: f64 = 1e-5;
+const LEAST_SHARE: f64 = 1e-8;
+/// By this share of its radius other places must lie outside of a sphere: beyond what counts as on it, by more than rounding does.
+const CLEARANCE: f64 = 1e-6;
 
 /// Tetrahedra, or triangles below a place above them. Places are counted in the order of a tree, and cells by their first place, so that what is near
 /// in space is so in memory.
