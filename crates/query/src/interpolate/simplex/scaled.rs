@@ -8,8 +8,8 @@ use crate::interpolate::near::Tree;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Searches for a simplex per place after which all places are triangulated, which takes as long as about one search for each of them.
-const SEARCHES_PER_PLACE: f64 = 1.0 / 16.0;
+/// How many places there are for each search after which all are triangulated, which takes as long as about one search for each of them.
+const PLACES_PER_SEARCH: usize = 16;
 
 /// Places on scaled axes. What finds them is made when it is first needed.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl ScaledPlaces {
     /// Notes that a simplex has been searched that a triangulation would have told. Others go on with searches while places are triangulated.
     pub(super) fn count_search(&self) {
         let searches = 1 + self.searches.fetch_add(1, Ordering::Relaxed);
-        if searches == (SEARCHES_PER_PLACE * self.at.len() as f64).ceil() as u32 {
+        if searches as usize == self.at.len().div_ceil(PLACES_PER_SEARCH) {
             self.triangulation.get_or_init(|| Triangulation::new(self.tree(), self.axes));
         }
     }

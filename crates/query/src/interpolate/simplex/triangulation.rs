@@ -4,11 +4,11 @@
 
 mod growing;
 
-use super::walk::{ABOVE, ABOVE_AT, Shares, Simplex};
+use super::walk::{ABOVE_AT, Shares, Simplex};
 use crate::interpolate::near::{Near, Tree, minus, square};
 use growing::{Growing, INFINITE, OUT};
 use std::array;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::OnceLock;
 
 /// Cells on a way to a target at most.
 const MOST_STEPS: usize = 256;
@@ -24,7 +24,8 @@ const CLEARANCE: f64 = 1e-6;
 #[derive(Debug)]
 pub(crate) struct Triangulation {
     cells: Box<[Cell]>,
-    are_clear: Box<[Known]>,
+    /// Whether no other place lies in or on the sphere of a cell, nor next to it; found out when it is first asked for.
+    are_clear: Box<[OnceLock<bool>]>,
     /// A cell that ends at each place; none of places that coincide with another one.
     of_place: Box<[Option<u32>]>,
 }
@@ -38,27 +39,9 @@ struct Cell {
     neighbours: [u32; 4],
 }
 
-/// Whether no other place lies in or on the sphere of a cell, nor next to it; found out when it is first asked for.
-#[derive(Debug, Default)]
-struct Known(AtomicU8);
-
-impl Known {
-    fn get_or_find(&self, find: impl FnOnce() -> bool) -> bool {
-        // Who finds out twice finds the same.
-        match self.0.load(Ordering::Relaxed) {
-            0 => {
-                let found = find();
-                self.0.store(1 + u8::from(found), Ordering::Relaxed);
-                found
-            }
-            known => known == 2,
-        }
-    }
-}
-
 impl Triangulation {
     /// Of the places of a tree on some axes; `None` if they lie in a plane.
-    pub(crate) fn new(tree: &Tree, axes: usize) -> Option<Triangulation> {
+    pub(super) fn new(tree: &Tree, axes: usize) -> Option<Triangulation> {
         let (numbers, places) = tree.in_order();
         let mut at = places.to_vec();
         if axes == 2 {
@@ -78,14 +61,15 @@ impl Triangulation {
             }
         }
         let cells = order.into_iter().map(|cell| {
-            let number = |place: u32| numbers.get(place as usize).copied().unwrap_or(place.max(ABOVE));
+            // What is no place comes after all.
+            let number = |place: u32| numbers.get(place as usize).copied().unwrap_or(place);
             let neighbours = neighbours[cell as usize].map(|neighbour| renumbered[neighbour as usize]);
             let mut corners = array::from_fn(|at| (corners[cell as usize][at], neighbours[at]));
             corners.sort_unstable_by_key(|(place, _)| number(*place));
             Cell { corners: corners.map(|(place, _)| place), neighbours: corners.map(|(_, cell)| cell) }
         });
         let cells: Box<[Cell]> = cells.collect();
-        let are_clear = cells.iter().map(|_| Known::default()).collect();
+        let are_clear = cells.iter().map(|_| OnceLock::new()).collect();
         Some(Triangulation { cells, are_clear, of_place: of_place.into() })
     }
 
@@ -120,7 +104,7 @@ impl Triangulation {
                 let sphere = shares.sphere(&corners, axes).wider(CLEARANCE);
                 sphere.nearest(&target, tree, axes + 2).len() <= axes + 1
             };
-            if least_share <= LEAST_SHARE || !self.are_clear[number as usize].get_or_find(is_clear) {
+            if least_share <= LEAST_SHARE || !self.are_clear[number as usize].get_or_init(is_clear) {
                 return None;
             }
             let weighted = cell.corners.iter().zip(weights).map(|(place, weight)| (numbers[*place as usize], *weight));

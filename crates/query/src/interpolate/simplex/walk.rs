@@ -33,7 +33,7 @@ struct Corner {
 /// A corner that is no place, which a walk leaves.
 const NO_PLACE: u32 = u32::MAX;
 /// The corner above the plane of two axes, which stays.
-pub(super) const ABOVE: u32 = u32::MAX - 1;
+const ABOVE: u32 = u32::MAX - 1;
 /// Where it is, seen from any target.
 pub(super) const ABOVE_AT: [f64; 3] = [0.0, 0.0, 1.0];
 

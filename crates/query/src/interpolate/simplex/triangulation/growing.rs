@@ -109,15 +109,11 @@ impl<'p> Growing<'p> {
                 return cell;
             }
             let neighbours = self.neighbours[cell as usize];
-            let is_beyond = |side: &usize| neighbours[*side] != from && self.is_turned(corners, *side, number);
+            let is_beyond =
+                |side: &usize| neighbours[*side] != from && self.orientation(with(corners, *side, number)) < 0.0;
             let Some(side) = (0..4).find(is_beyond) else { return cell };
             (cell, from) = (neighbours[side], cell);
         }
-    }
-
-    /// Whether a place lies on the other side of the plane opposite to a corner.
-    fn is_turned(&self, corners: [u32; 4], side: usize, number: u32) -> bool {
-        self.orientation(with(corners, side, number)) < 0.0
     }
 
     fn orientation(&self, corners: [u32; 4]) -> f64 {
@@ -157,7 +153,7 @@ impl<'p> Growing<'p> {
     fn fill(&mut self, number: u32, hole: &[u32], rim: &[Side]) {
         for side in rim {
             let corners = with(self.corners[side.cell as usize], side.corner, number);
-            let cell = self.add(corners, with([INFINITE; 4], side.corner, side.beyond));
+            let cell = self.add(corners, with(OUT, side.corner, side.beyond));
             let back = self.neighbours[side.beyond as usize].iter_mut().find(|neighbour| **neighbour == side.cell);
             back.into_iter().for_each(|back| *back = cell);
             for opposite in (0..4).filter(|corner| *corner != side.corner) {
