@@ -26,6 +26,7 @@ mod scale;
 mod scatter;
 mod simplex;
 mod slice;
+mod slices;
 mod tables;
 
 pub(crate) use among::Among;

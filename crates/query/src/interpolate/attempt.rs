@@ -5,10 +5,11 @@ use super::axes::{Axes, AxisSet, Coordinates, MOST_AXES, bits_of};
 use super::corners::{Corners, Weights};
 use super::corrected::{self, Found};
 use super::floor;
-use super::points::{Group, PointIndex, PointSet, SliceRef};
+use super::points::{Group, PointIndex, PointSet};
 use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
+use super::slices::SliceRef;
 use crate::answer::{Answer, Interpolation, More, Source, WeightedPoint};
 use crate::context::Context;
 use crate::semantics::Between;
@@ -228,6 +229,7 @@ fn narrowest<'p>(
         }
     };
     let brackets: [Option<[f64; 2]>; MOST_AXES] = std::array::from_fn(|axis| points.bracket(axis, target));
+    let on_scale = LazyCell::new(|| target.map(corrected::scaled));
     let widths = LazyCell::new(|| brackets.map(|bracket| bracket.map_or(f64::INFINITY, corrected::width)));
     let is_at = |bracket: &Option<[f64; 2]>| bracket.is_some_and(|[low, high]| low.total_cmp(&high).is_eq());
     let between = bits_of((0u8..).zip(&brackets).filter(|(_, bracket)| !is_at(bracket)).map(|(axis, _)| axis));
@@ -269,7 +271,7 @@ fn narrowest<'p>(
         {
             continue;
         }
-        match corrected::boxed(&slice, set, wanted, sides_on) {
+        match corrected::boxed(&slice, set, wanted, || coordinates(set, &on_scale), sides_on) {
             Ok(Found::Value(found)) if best.as_ref().is_none_or(|(narrowest, _)| found.0 < *narrowest) => {
                 best = Some(found)
             }
@@ -279,7 +281,7 @@ fn narrowest<'p>(
         }
     }
     let best = best.map(|(_, value)| value);
-    let best = best.or_else(|| narrowest_triangle(axes, &mut open, target, |at, status| note(&mut first, at, status)));
+    let best = best.or_else(|| narrowest_triangle(axes, &open, target, |at, status| note(&mut first, at, status)));
     match best {
         Some(value) => Ok(Value { names: axes.names, ..value }),
         None => Err(first.map_or(NO_AXIS, |(_, status)| status)),
@@ -289,21 +291,21 @@ fn narrowest<'p>(
 /// The value of the set of axes whose triangle around the target is narrowest, of equal ones the first.
 fn narrowest_triangle(
     axes: &'static Axes,
-    sets: &mut [(usize, SliceRef<'_>, Corners)],
+    sets: &[(usize, SliceRef<'_>, Corners)],
     target: &Coordinates,
     mut note: impl FnMut(usize, Status),
 ) -> Option<Value> {
     // No triangle is narrower than the neighbours are apart.
-    sets.sort_unstable_by(|(a, _, corners), (b, _, others)| {
-        corners.length().total_cmp(&others.length()).then(a.cmp(b))
-    });
+    let mut by_length: SmallVec<[(f64, usize); 4]> =
+        sets.iter().map(|(.., corners)| corners.length()).zip(0..).collect();
+    by_length.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut best: Option<(f64, usize, &Slice, Weights)> = None;
-    for (at, slice, corners) in &*sets {
-        if best.as_ref().is_some_and(|(width, ..)| corners.length() > *width) {
+    for (length, number) in by_length {
+        if best.as_ref().is_some_and(|(width, ..)| length > *width) {
             break;
         }
-        let set = axes.sets[*at];
-        match corrected::triangle(slice, &coordinates(set, target)[..set.len()], corners) {
+        let (at, slice, corners) = &sets[number];
+        match corrected::triangle(slice, corners) {
             Ok((weights, width)) => {
                 if best.as_ref().is_none_or(|(least, first, ..)| (width, *at) < (*least, *first)) {
                     best = Some((width, *at, slice, weights));

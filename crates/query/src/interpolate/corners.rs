@@ -5,6 +5,7 @@
 
 use super::axes::bits_of;
 use super::corrected::scaled;
+use super::near::Near;
 use super::simplex::{Shares, WEIGHT_TOLERANCE};
 use super::slice::Slice;
 use smallvec::SmallVec;
@@ -23,37 +24,43 @@ pub(super) struct Corners {
     /// The length of each side, and how far the target lies from its lower end to its upper one, on scaled axes.
     lengths: [f64; 3],
     shares: [f64; 3],
-    /// The target on scaled axes along which the box is not flat.
+    /// On scaled axes.
     target: [f64; 3],
     /// The places at the corners.
     places: [Option<u32>; MOST],
 }
 
 impl Corners {
-    /// `None` if places are missing on a side of the target. Sides are the nearest coordinates on an axis.
+    /// `None` if places are missing on a side of the target. The target is one on scaled axes, the sides are the nearest coordinates on an axis.
     pub(super) fn around(
         slice: &Slice,
-        wanted: &[f64],
+        axes: usize,
+        target: [f64; 3],
         sides_on: impl Fn(usize) -> Option<[f64; 2]>,
     ) -> Option<Corners> {
-        let (axes, none) = (wanted.len(), [0.0; 3]);
-        let mut corners = Corners { axes, lengths: none, shares: none, target: none, places: [None; MOST] };
+        let mut corners = Corners { axes, lengths: [0.0; 3], shares: [0.0; 3], target, places: [None; MOST] };
         let mut sides = [[0.0; 2]; 3];
-        for (axis, &wanted) in wanted.iter().enumerate() {
+        let mut flat = 0;
+        for axis in 0..axes {
             let [low, high] = sides_on(axis)?;
             if low < high {
-                let (start, target) = (scaled(low), scaled(wanted));
+                let start = scaled(low);
                 corners.lengths[axis] = scaled(high) - start;
-                corners.shares[axis] = (target - start) / corners.lengths[axis];
-                corners.target[axis] = target;
+                corners.shares[axis] = (target[axis] - start) / corners.lengths[axis];
+            } else {
+                flat |= 1 << axis;
             }
             sides[axis] = [low, high];
         }
         let mut missing = 0;
-        for (corner, place) in corners.places[..1 << axes].iter_mut().enumerate() {
-            let at: [f64; 3] = array::from_fn(|axis| sides[axis][corner >> axis & 1]);
-            *place = slice.place_number(&at[..axes]);
-            missing += usize::from(place.is_none());
+        for corner in 0..1 << axes {
+            corners.places[corner] = if corner & flat == 0 {
+                let at: [f64; 3] = array::from_fn(|axis| sides[axis][corner >> axis & 1]);
+                slice.place_number(&at[..axes])
+            } else {
+                corners.places[corner & !flat]
+            };
+            missing += usize::from(corners.places[corner].is_none());
             if missing + axes >= 1 << axes {
                 // The rest does not span a cell.
                 break;
@@ -63,16 +70,13 @@ impl Corners {
     }
 
     /// The corners that are places.
-    pub(super) fn places(&self) -> SmallVec<[u32; MOST]> {
+    pub(super) fn places(&self) -> Near {
         self.places.iter().copied().flatten().collect()
     }
 
     /// The target on scaled axes.
-    pub(super) fn scaled_target(&self, wanted: &[f64]) -> [f64; 3] {
-        let mut target = self.target;
-        let flat = (0..self.axes).filter(|axis| self.lengths[*axis] == 0.0);
-        flat.for_each(|axis| target[axis] = scaled(wanted[axis]));
-        target
+    pub(super) fn target(&self) -> &[f64] {
+        &self.target[..self.axes]
     }
 
     /// The length of the box: the sum over all axes.
@@ -223,9 +227,11 @@ mod tests {
             let slice = Slice::of(set, points.iter());
             let wanted = &wanted[..axes];
             let value = |number: u32| slice.places[number as usize].duration_us.ln();
-            let found = Corners::around(&slice, wanted, |axis| slice.bracket(axis, wanted[axis])).and_then(|corners| corners.of_some(value));
-            let Some((weights, length)) = found else { return Ok(()) };
-            let target: Vec<f64> = wanted.iter().map(|size| scaled(*size)).collect();
+            let mut target = [0.0; 3];
+            target.iter_mut().zip(wanted).for_each(|(target, size)| *target = scaled(*size));
+            let around = Corners::around(&slice, axes, target, |axis| slice.bracket(axis, wanted[axis]));
+            let Some((weights, length)) = around.and_then(|corners| corners.of_some(value)) else { return Ok(()) };
+            let target = &target[..axes];
             for (axis, target) in target.iter().enumerate() {
                 let own = |(number, weight): &(u32, f64)| weight * scaled(slice.places[*number as usize].at[axis]);
                 prop_assert!((weights.iter().map(own).sum::<f64>() - target).abs() < 1e-9);
@@ -234,7 +240,7 @@ mod tests {
             let all: Vec<Vec<f64>> =
                 slice.places.iter().map(|place| place.at.iter().map(|size| scaled(*size)).collect()).collect();
             let all: Vec<(&[f64], f64)> = (0u32..).zip(&all).map(|(number, at)| (at.as_slice(), value(number))).collect();
-            let expected = interpolated(&all, &target).map(|inside| inside.value);
+            let expected = interpolated(&all, target).map(|inside| inside.value);
             let own = weights.iter().map(|(number, weight)| weight * value(*number)).sum::<f64>();
             prop_assert!(expected.is_some_and(|expected| (own - expected).abs() < 1e-9), "{own} {expected:?}");
         }

@@ -30,11 +30,13 @@ pub(super) enum Found {
     Open(Corners),
 }
 
-/// The value at a target: at a place, on a line or in a whole box. Sides are the nearest coordinates on an axis.
+/// The value at a target: at a place, on a line or in a whole box. On scaled axes the target is another; sides are the nearest coordinates on an
+/// axis.
 pub(super) fn boxed(
     slice: &Slice,
     set: AxisSet,
     wanted: &[f64],
+    on_scale: impl Fn() -> [f64; 3],
     sides_on: impl Fn(usize) -> Option<[f64; 2]>,
 ) -> Result<Found, Status> {
     let exact = |place: &SlicePlace| {
@@ -48,7 +50,7 @@ pub(super) fn boxed(
             None => line(slice, *on_axis).ok_or_else(few)?,
         },
         several => {
-            let corners = Corners::around(slice, several, sides_on).ok_or_else(few)?;
+            let corners = Corners::around(slice, several.len(), on_scale(), sides_on).ok_or_else(few)?;
             let Some(weights) = corners.of_all() else { return Ok(Found::Open(corners)) };
             if let [(place, _)] = weights[..] {
                 return exact(&slice.places[place as usize]);
@@ -127,23 +129,16 @@ fn used(slice: &Slice, weights: impl ExactSizeIterator<Item = (u32, f64)>) -> Us
 
 /// The triangle or tetrahedron of places around a target, between the corners of the box if possible: the weights of the places, and the width of
 /// the bracket.
-pub(super) fn triangle(slice: &Slice, wanted: &[f64], corners: &Corners) -> Result<(Weights, f64), Status> {
+pub(super) fn triangle(slice: &Slice, corners: &Corners) -> Result<(Weights, f64), Status> {
     let value = |number: u32| slice.places[number as usize].duration_us.ln();
     if let Some(found) = corners.of_some(value) {
         return Ok(found);
     }
-    let target = corners.scaled_target(wanted);
-    let target = &target[..wanted.len()];
+    let target = corners.target();
     let places = slice.scaled(scaled).ok_or(OUTSIDE)?;
     if places.exclude(target) || places.is_flat() {
         return Err(OUTSIDE);
     }
     // On a grid of uneven steps the nearest may all lie on one side.
-    let inside = simplex::among(places, value, &corners.places(), target).ok_or(OUTSIDE)?;
-    let extent = |axis: usize| {
-        let on_axis = || inside.weights.iter().map(|(at, _)| places.at[*at][axis]);
-        on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
-    };
-    let width = (0..target.len()).map(extent).sum();
-    Ok((inside.weights.iter().map(|(at, weight)| (*at as u32, *weight)).collect(), width))
+    simplex::among(places, value, || corners.places(), target).ok_or(OUTSIDE)
 }

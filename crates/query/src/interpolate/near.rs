@@ -10,12 +10,27 @@ const LEAF: usize = 16;
 /// A tree of places: the halves of a range are the children of its node.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Numbers of places in the order of the tree.
-    order: Box<[u32]>,
-    /// Their coordinates in that order.
-    at: Box<[[f64; 3]]>,
+    /// All places, near ones next to each other.
+    places: Box<[Numbered]>,
     /// What the places of each node lie in; the children of node `n` are `2n + 1` and `2n + 2`.
     bounds: Box<[Bounds]>,
+    /// Between the halves of each node; of leaves, of nothing.
+    splits: Box<[Split]>,
+}
+
+/// A place and its number, in one line of memory.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Numbered {
+    pub(super) at: [f64; 3],
+    pub(super) number: u32,
+}
+
+/// A plane between two halves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Split {
+    axis: u32,
+    at: f32,
 }
 
 /// The least and the greatest coordinates of some places.
@@ -79,7 +94,7 @@ impl Tree {
     /// A tree of all places, by their coordinates.
     pub(super) fn new(all: &[[f64; 3]]) -> Tree {
         let mut order: Box<[u32]> = (0..all.len() as u32).collect();
-        let mut bounds = Vec::new();
+        let (mut bounds, mut splits) = (Vec::new(), Vec::new());
         let mut rest = vec![Node { number: 0, places: 0..all.len() }];
         while let Some(node) = rest.pop() {
             let own = &mut order[node.places.clone()];
@@ -90,25 +105,29 @@ impl Tree {
             bounds[node.number] = bounds_of_node;
             if let Some(halves) = node.halves() {
                 let axis = bounds_of_node.longest();
-                own.select_nth_unstable_by(halves[0].places.len(), |a, b| {
+                let (_, middle, _) = own.select_nth_unstable_by(halves[0].places.len(), |a, b| {
                     all[*a as usize][axis].total_cmp(&all[*b as usize][axis])
                 });
+                if splits.len() <= node.number {
+                    splits.resize(node.number + 1, Split::default());
+                }
+                splits[node.number] = Split { axis: axis as u32, at: all[*middle as usize][axis] as f32 };
                 rest.extend(halves);
             }
         }
-        let at = order.iter().map(|number| all[*number as usize]).collect();
-        Tree { order, at, bounds: bounds.into() }
+        let places = order.iter().map(|&number| Numbered { at: all[number as usize], number }).collect();
+        Tree { places, bounds: bounds.into(), splits: splits.into() }
     }
 
     fn root(&self) -> Node {
-        Node { number: 0, places: 0..self.order.len() }
+        Node { number: 0, places: 0..self.places.len() }
     }
 
     /// The nearest ones the square of whose distance is at most this, nearest first; of equally near ones their coordinates decide.
     pub(super) fn nearest_within(&self, target: [f64; 3], most_square: f64, count: usize) -> Near {
         let of_place = |at: &[f64; 3]| square(minus(*at, target));
         let found = self.least::<true>(count, most_square, of_place, |bounds| bounds.square(&target));
-        found.into_iter().map(|(_, at)| self.order[at as usize]).collect()
+        found.into_iter().map(|(_, at)| self.places[at as usize].number).collect()
     }
 
     /// The nearest one that lies on a plane or beyond: at least this far along its normal.
@@ -118,26 +137,26 @@ impl Tree {
         let of_bounds = |bounds: &Bounds| {
             if bounds.most_along(normal) >= least { bounds.square(&target) } else { f64::INFINITY }
         };
-        self.least::<true>(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.order[*at as usize])
+        self.least::<true>(1, f64::MAX, of_place, of_bounds).first().map(|(_, at)| self.places[*at as usize].number)
     }
 
     /// A place farthest along a direction, and how far it is.
     pub(super) fn farthest(&self, direction: [f64; 3]) -> Option<(u32, f64)> {
         let found = self.least::<false>(1, f64::MAX, |at| -dot(*at, direction), |bounds| -bounds.most_along(direction));
-        found.first().map(|(along, at)| (self.order[*at as usize], -along))
+        found.first().map(|(along, at)| (self.places[*at as usize].number, -along))
     }
 
-    /// The places in the order of the tree, near ones next to each other: their numbers and coordinates.
-    pub(super) fn in_order(&self) -> (&[u32], &[[f64; 3]]) {
-        (&self.order, &self.at)
+    /// The places in the order of the tree, near ones next to each other.
+    pub(super) fn in_order(&self) -> &[Numbered] {
+        &self.places
     }
 
     /// Where in this order a few places about a target are, not all of them the nearest.
     pub(super) fn about(&self, target: [f64; 3], count: usize) -> Range<usize> {
         let mut node = self.root();
         while let Some([below, above]) = node.halves().filter(|_| node.places.len() >= 2 * count) {
-            let square = |half: &Node| self.bounds[half.number].square(&target);
-            node = if square(&below) <= square(&above) { below } else { above };
+            let Split { axis, at } = self.splits[node.number];
+            node = if target[axis as usize] < f64::from(at) { below } else { above };
         }
         node.places
     }
@@ -152,7 +171,10 @@ impl Tree {
             match node.halves() {
                 _ if !meets(&self.bounds[node.number]) => {}
                 Some(halves) => rest.extend(halves),
-                None => found.extend(node.places.filter(|at| is_in(&self.at[*at])).map(|at| self.order[at])),
+                None => {
+                    let own = self.places[node.places].iter().filter(|place| is_in(&place.at));
+                    found.extend(own.map(|place| place.number));
+                }
             }
         }
         found.sort_unstable();
@@ -218,10 +240,10 @@ impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64, const IS_EXACT: bool> Searc
     #[inline]
     fn look_at(&mut self, places: Range<usize>) {
         let tree = self.tree;
-        for (at, own) in (places.start..).zip(&tree.at[places]) {
-            let cost = (self.of_place)(own);
+        for (at, own) in (places.start..).zip(&tree.places[places]) {
+            let cost = (self.of_place)(&own.at);
             if self.counts(cost) {
-                self.take(at, own, cost);
+                self.take(at, &own.at, cost);
             }
         }
     }
@@ -230,8 +252,9 @@ impl<P: Fn(&[f64; 3]) -> f64, B: Fn(&Bounds) -> f64, const IS_EXACT: bool> Searc
     #[inline(never)]
     fn take(&mut self, at: usize, own: &[f64; 3], cost: f64) {
         let tree = self.tree;
-        let is_before =
-            |(other, other_at): (f64, u32)| cost < other || cost == other && is_first(own, &tree.at[other_at as usize]);
+        let is_before = |(other, other_at): (f64, u32)| {
+            cost < other || cost == other && is_first(own, &tree.places[other_at as usize].at)
+        };
         if self.found.len() < self.count {
             self.found.push((f64::INFINITY, u32::MAX));
         } else if !self.found.last().is_some_and(|last| is_before(*last)) {

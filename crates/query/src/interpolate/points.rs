@@ -1,8 +1,9 @@
 //! Rows as points: coordinates on named axes, in groups that agree in everything else.
 
-use super::axes::{Axes, AxisSet, Coordinates, Key, MOST_AXES, RowPoint, swapped_bits};
+use super::axes::{Axes, Coordinates, Key, MOST_AXES, RowPoint};
 use super::kind::Setting;
-use super::slice::{self, Slice};
+use super::slice::Slice;
+use super::slices::{Numbers, SliceRef, Slices, having, others};
 use super::tables::Tables;
 use crate::dtype::{is_same_name, one_spelling};
 use crate::semantics::Rules;
@@ -140,14 +141,8 @@ impl PointIndex {
     }
 }
 
-/// Slices by the coordinates on which their points agree.
-type Slices = FxHashMap<[u64; MOST_AXES], Slice>;
-
 /// Slices by set of axes and the coordinates of the target.
 type RoundedSlices = FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>;
-
-/// Numbers of points by the coordinates on which they agree.
-type Numbers = FxHashMap<[u64; MOST_AXES], Vec<u32>>;
 
 impl Setting {
     pub(crate) fn of(row: KernelRow<'_>) -> Setting {
@@ -195,7 +190,24 @@ pub(crate) struct OnAxis {
     /// Whether some have none.
     pub(crate) has_absent: bool,
     /// Those that they have, rising.
-    pub(crate) values: Vec<f64>,
+    pub(crate) values: Box<[f64]>,
+    /// The last one of each [`STRIDE`]: a search among many goes through less memory than without.
+    marks: Box<[f64]>,
+}
+
+/// Coordinates in a line of memory.
+const STRIDE: usize = 8;
+
+impl OnAxis {
+    /// The nearest coordinates on both sides, which may be the same; `None` if one is missing.
+    fn bracket(&self, wanted: f64) -> Option<[f64; 2]> {
+        let from = STRIDE * self.marks.partition_point(|own| *own < wanted);
+        let stride = self.values.get(from..)?.iter().take(STRIDE);
+        let above = from + stride.map(|own| usize::from(*own < wanted)).sum::<usize>();
+        let high = *self.values.get(above)?;
+        let low = if high == wanted { high } else { *self.values.get(above.checked_sub(1)?)? };
+        Some([low, high])
+    }
 }
 
 impl PointSet {
@@ -241,7 +253,8 @@ impl PointSet {
             let has_absent = values.len() < count;
             values.sort_by(f64::total_cmp);
             values.dedup();
-            OnAxis { has_absent, values }
+            let marks = values.iter().skip(STRIDE - 1).step_by(STRIDE).copied().collect();
+            OnAxis { has_absent, values: values.into(), marks }
         })
     }
 
@@ -252,20 +265,15 @@ impl PointSet {
         if wanted.is_nan() || self.axes.padded.is_some_and(|padded| usize::from(padded) == axis) {
             return Some([wanted; 2]);
         }
-        slice::bracket(&self.on_axis(axis).values, wanted)
+        self.on_axis(axis).bracket(wanted)
     }
 
-    /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.
-    pub(crate) fn slice(&self, set: usize, target: &Coordinates) -> Option<&Slice> {
+    /// The places that agree with a target in all axes but those of a set; `None` if there are none but a single one that is not where the target
+    /// is. Only for kinds without a padded axis.
+    pub(crate) fn slice(&self, set: usize, target: &Coordinates) -> Option<SliceRef<'_>> {
         let axes = self.axes.sets[set];
-        let slices = self.slices[set].get_or_init(|| {
-            let mut points: FxHashMap<[u64; MOST_AXES], Vec<&RowPoint>> = FxHashMap::default();
-            for point in self.having(axes) {
-                points.entry(others(&point.at, axes)).or_default().push(point);
-            }
-            points.into_iter().map(|(key, points)| (key, Slice::of(axes, points.into_iter()))).collect()
-        });
-        slices.get(&others(target, axes))
+        let slices = self.slices[set].get_or_init(|| Slices::of(axes, &self.points));
+        slices.around(axes, &self.points, target)
     }
 
     /// The same where on the axis `padded` equal or padded is near enough.
@@ -282,14 +290,12 @@ impl PointSet {
         };
         let points = self.rounded_points[set].get_or_init(|| {
             let mut points = Numbers::default();
-            for (number, point) in (0u32..).zip(&self.points) {
-                if axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()) {
-                    points.entry(but_padded(&point.at)).or_default().push(number);
-                }
+            for (number, point) in having(axes, &self.points) {
+                points.entry(but_padded(&point.at)).or_default().push(number);
             }
             points
         });
-        let near = points.get(&but_padded(target)).map(Vec::as_slice).unwrap_or_default();
+        let near = points.get(&but_padded(target)).map(|numbers| numbers.as_slice()).unwrap_or_default();
         let wanted = target[usize::from(padded)] as i64;
         let points = near.iter().filter_map(|number| self.points.get(*number as usize));
         let fitting = points.filter(|point| is_equal_or_rounded(point.at[usize::from(padded)] as i64, wanted));
@@ -304,39 +310,10 @@ impl PointSet {
     /// The places that agree with a target in all axes but those of a set, on the padded axis nearly; `None` if there are none.
     pub(crate) fn near(&self, set: usize, target: &Coordinates) -> Option<SliceRef<'_>> {
         match self.axes.padded {
-            None => self.slice(set, target).map(SliceRef::Kept),
+            None => self.slice(set, target),
             Some(padded) => Some(SliceRef::Shared(self.rounded_slice(set, target, padded))),
         }
     }
-
-    /// The points that have all axes of a set.
-    fn having(&self, axes: AxisSet) -> impl Iterator<Item = &RowPoint> {
-        self.points.iter().filter(|point| axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()))
-    }
-}
-
-/// A slice of an index.
-pub(crate) enum SliceRef<'p> {
-    Kept(&'p Slice),
-    Shared(Arc<Slice>),
-}
-
-impl std::ops::Deref for SliceRef<'_> {
-    type Target = Slice;
-
-    fn deref(&self) -> &Slice {
-        match self {
-            SliceRef::Kept(slice) => slice,
-            SliceRef::Shared(slice) => slice,
-        }
-    }
-}
-
-/// The coordinates on all axes but some, as bits.
-fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
-    let mut bits = at.map(swapped_bits);
-    axes.iter().for_each(|axis| bits[usize::from(*axis)] = 0);
-    bits
 }
 
 /// Which points of a table.

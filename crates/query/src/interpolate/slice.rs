@@ -1,8 +1,10 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
-use super::axes::{AxisSet, RowPoint, swapped_bits};
+mod finder;
+
+use super::axes::{AxisSet, RowPoint};
 use super::simplex::{self, ScaledPlaces};
-use rustc_hash::FxHashMap;
+use finder::{Finder, Growing};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
@@ -10,103 +12,101 @@ use std::sync::OnceLock;
 pub(crate) type At = SmallVec<[f64; 3]>;
 
 /// Places of points that agree in all axes but some.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Slice {
     /// How many points there are.
     pub(crate) count: usize,
+    axes: usize,
     /// In the order of the first point of each; along a single axis by their coordinate.
-    pub(crate) places: Vec<SlicePlace>,
-    /// The coordinates on each axis, rising: along a single axis those of the places.
-    values: SmallVec<[Vec<f64>; 3]>,
-    /// Of several axes.
-    several: Option<Box<Several>>,
+    pub(crate) places: Box<[SlicePlace]>,
+    finder: Finder,
+    /// On logarithmic axes.
+    scaled: OnceLock<Box<ScaledPlaces>>,
+    /// The places along the first axis.
+    along_first: OnceLock<Box<[u32]>>,
+    is_flat: OnceLock<bool>,
 }
 
 /// A place, and the median of the durations there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct SlicePlace {
     pub(crate) at: At,
     pub(crate) duration_us: f64,
     pub(crate) rows: SmallVec<[u32; 1]>,
 }
 
-/// What finds places on several axes.
-#[derive(Debug, Default)]
-struct Several {
-    by_bits: FxHashMap<Bits, u32>,
-    /// The places along the first axis.
-    along_first: Vec<u32>,
-    is_flat: OnceLock<bool>,
-    /// On logarithmic axes; made when they are first needed.
-    scaled: OnceLock<ScaledPlaces>,
+impl Clone for SlicePlace {
+    /// Quicker than what is derived, which takes numbers in one by one.
+    fn clone(&self) -> Self {
+        let SlicePlace { at, duration_us, rows } = self;
+        SlicePlace { at: At::from_slice(at), duration_us: *duration_us, rows: SmallVec::from_slice(rows) }
+    }
 }
 
 impl Slice {
     /// The places of some points.
     pub(crate) fn of<'p>(axes: AxisSet, points: impl Iterator<Item = &'p RowPoint>) -> Slice {
-        let mut slice = Slice::default();
-        let mut by_bits: FxHashMap<Bits, u32> = FxHashMap::default();
+        let mut count = 0;
+        let mut found = Growing::default();
+        let mut places: Vec<SlicePlace> = Vec::new();
         let mut durations: Vec<SmallVec<[f64; 2]>> = Vec::new();
         for point in points {
-            slice.count += 1;
-            let at: At = axes.iter().map(|axis| point.at[usize::from(*axis)]).collect();
-            let place = *by_bits.entry(bits(&at)).or_insert_with(|| {
-                slice.places.push(SlicePlace { at, duration_us: 0.0, rows: SmallVec::new() });
+            count += 1;
+            let mut at = [0.0; 3];
+            at.iter_mut().zip(axes).for_each(|(at, axis)| *at = point.at[usize::from(*axis)]);
+            let place = found.number_of(at);
+            if place == places.len() {
+                places.push(SlicePlace {
+                    at: At::from_slice(&at[..axes.len()]),
+                    duration_us: 0.0,
+                    rows: SmallVec::new(),
+                });
                 durations.push(SmallVec::new());
-                durations.len() as u32 - 1
-            }) as usize;
-            slice.places[place].rows.push(point.row);
+            }
+            places[place].rows.push(point.row);
             durations[place].push(point.duration_us);
         }
-        for (place, durations) in slice.places.iter_mut().zip(&mut durations) {
+        for (place, durations) in places.iter_mut().zip(&mut durations) {
             place.duration_us = median(durations);
         }
         if axes.len() == 1 {
-            slice.places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
-        } else {
-            slice.several = Some(Box::new(Several::of(by_bits, &slice.places)));
+            places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
         }
-        let values = (0..axes.len()).map(|axis| {
-            let mut values: Vec<f64> = slice.places.iter().map(|place| place.at[axis]).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            values
-        });
-        slice.values = values.collect();
-        slice
+        Slice {
+            count,
+            axes: axes.len(),
+            places: places.into(),
+            finder: found.finder(axes.len()),
+            scaled: OnceLock::new(),
+            along_first: OnceLock::new(),
+            is_flat: OnceLock::new(),
+        }
     }
 
-    /// The number of the place at some coordinates on several axes.
+    /// The number of the place at some coordinates.
     pub(crate) fn place_number(&self, at: &[f64]) -> Option<u32> {
-        self.several.as_ref()?.by_bits.get(&bits(at)).copied()
+        self.finder.number(at)
     }
 
     /// The place at some coordinates.
     pub(crate) fn place(&self, at: &[f64]) -> Option<&SlicePlace> {
-        match &self.several {
-            Some(_) => self.places.get(self.place_number(at)? as usize),
-            None => {
-                let (values, wanted) = (self.values.first()?, *at.first()?);
-                let above = values.partition_point(|own| *own < wanted);
-                self.places.get(above).filter(|_| values[above] == wanted)
-            }
-        }
+        self.places.get(self.place_number(at)? as usize)
     }
 
     /// The nearest coordinates on both sides on an axis, which may be the same; `None` if one is missing.
     pub(crate) fn bracket(&self, axis: usize, wanted: f64) -> Option<[f64; 2]> {
-        bracket(self.values.get(axis)?, wanted)
+        self.finder.bracket(axis, wanted)
     }
 
     /// The nearest places on both sides along a single axis, none of them at the target.
     pub(crate) fn neighbours(&self, wanted: f64) -> Option<[&SlicePlace; 2]> {
-        let above = self.values.first()?.partition_point(|own| *own < wanted);
+        let above = self.finder.above(wanted)?;
         Some([self.places.get(above.checked_sub(1)?)?, self.places.get(above)?])
     }
 
     /// How many coordinates the places have on an axis.
     pub(crate) fn coordinates(&self, axis: usize) -> usize {
-        self.values.get(axis).map_or(0, Vec::len)
+        self.finder.coordinates(axis)
     }
 
     /// Whether the places have at least two coordinates on an axis.
@@ -116,30 +116,37 @@ impl Slice {
 
     /// Whether the places of several axes lie on a line or a plane.
     pub(crate) fn is_flat(&self) -> bool {
-        let Some(several) = &self.several else { return false };
-        *several.is_flat.get_or_init(|| {
-            let coordinates: Vec<&[f64]> = self.places.iter().map(|place| place.at.as_slice()).collect();
-            simplex::is_flat(&coordinates, self.values.len())
-        })
+        self.axes > 1
+            && *self.is_flat.get_or_init(|| {
+                let coordinates: Vec<&[f64]> = self.places.iter().map(|place| place.at.as_slice()).collect();
+                simplex::is_flat(&coordinates, self.axes)
+            })
     }
 
     /// All places on scaled axes; `None` of a single axis. The scale is the same one at each call.
     pub(crate) fn scaled(&self, scaled: fn(f64) -> f64) -> Option<&ScaledPlaces> {
-        let several = self.several.as_ref()?;
         let of_place = |place: &SlicePlace| {
             let mut at = [0.0; 3];
             at.iter_mut().zip(&place.at).for_each(|(at, own)| *at = scaled(*own));
             at
         };
-        let made = || ScaledPlaces::new(self.values.len(), self.places.iter().map(of_place).collect());
-        Some(several.scaled.get_or_init(made))
+        let made = || Box::new(ScaledPlaces::new(self.axes, self.places.iter().map(of_place).collect()));
+        (self.axes > 1).then(|| &**self.scaled.get_or_init(made))
+    }
+
+    /// The places of several axes along the first one.
+    fn along_first(&self) -> &[u32] {
+        self.along_first.get_or_init(|| {
+            let mut along: Box<[u32]> = (0..self.places.len() as u32).collect();
+            along.sort_by(|a, b| self.places[*a as usize].at[0].total_cmp(&self.places[*b as usize].at[0]));
+            along
+        })
     }
 
     /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not
     /// the order of rows.
     pub(crate) fn nearest(&self, target: &[f64], scaled: fn(f64) -> f64, count: usize) -> Vec<(At, u32)> {
-        let Some(several) = &self.several else { return Vec::new() };
-        let (along, places) = (&several.along_first, &self.places);
+        let (along, places) = (self.along_first(), &self.places);
         let first = |at: usize| scaled(places[along[at] as usize].at[0]) - target[0];
         let (mut below, mut above) = {
             let middle = along.partition_point(|place| scaled(places[*place as usize].at[0]) < target[0]);
@@ -183,38 +190,11 @@ impl Slice {
 
     /// The places whose first coordinate lies in a range.
     pub(crate) fn between_first(&self, lowest: f64, highest: f64) -> impl Iterator<Item = u32> {
-        let along = self.several.as_ref().map(|several| several.along_first.as_slice()).unwrap_or_default();
+        let along = self.along_first();
         let begin = along.partition_point(|place| self.places[*place as usize].at[0] < lowest);
         let end = along.partition_point(|place| self.places[*place as usize].at[0] <= highest);
         along.get(begin..end).unwrap_or_default().iter().copied()
     }
-}
-
-impl Several {
-    fn of(by_bits: FxHashMap<Bits, u32>, places: &[SlicePlace]) -> Self {
-        let mut along_first: Vec<u32> = (0..places.len() as u32).collect();
-        along_first.sort_by(|a, b| places[*a as usize].at[0].total_cmp(&places[*b as usize].at[0]));
-        Several { by_bits, along_first, ..Several::default() }
-    }
-}
-
-/// The nearest coordinates on both sides among some that rise, which may be the same; `None` if one is missing.
-pub(super) fn bracket(rising: &[f64], wanted: f64) -> Option<[f64; 2]> {
-    let above = rising.partition_point(|own| *own < wanted);
-    let high = *rising.get(above)?;
-    if high == wanted {
-        return Some([high, high]);
-    }
-    Some([*rising.get(above.checked_sub(1)?)?, high])
-}
-
-/// Coordinates as bits.
-type Bits = [u64; 3];
-
-fn bits(at: &[f64]) -> Bits {
-    let mut bits = [0; 3];
-    bits.iter_mut().zip(at).for_each(|(bits, coordinate)| *bits = swapped_bits(*coordinate));
-    bits
 }
 
 /// The middle of some numbers; of an even number the mean of the middle two.
@@ -232,6 +212,7 @@ mod tests {
     use super::*;
     use crate::interpolate::axes::{ABSENT, Axes, Coordinates};
     use crate::interpolate::points::PointSet;
+    use crate::interpolate::slices::SliceRef;
     use crate::shapes::is_equal_or_rounded;
     use proptest::prelude::*;
 
@@ -284,16 +265,18 @@ mod tests {
                 for (number, set) in axes.sets.iter().enumerate() {
                     for target in targets.iter().chain(&at) {
                         let expected = scanned(&points.points, axes, set, target);
-                        let (count, places) = match axes.padded {
-                            Some(padded) => {
-                                let slice = points.rounded_slice(number, target, padded);
-                                (slice.count, slice.places.clone())
+                        let own = set.iter().map(|axis| target[usize::from(*axis)]).collect::<Vec<f64>>();
+                        let is_single = expected.count == 1 && expected.place(&own).is_none();
+                        let found = match axes.padded {
+                            Some(padded) => Some(SliceRef::Shared(points.rounded_slice(number, target, padded))),
+                            None if is_single => {
+                                prop_assert!(points.slice(number, target).is_none());
+                                continue;
                             }
-                            None => points
-                                .slice(number, target)
-                                .map_or((0, Vec::new()), |slice| (slice.count, slice.places.clone())),
+                            None => points.slice(number, target),
                         };
-                        prop_assert_eq!((count, places), (expected.count, expected.places));
+                        let found = found.map(|slice| (slice.count, slice.places.to_vec()));
+                        prop_assert_eq!(found.unwrap_or_default(), (expected.count, expected.places.into_vec()));
                     }
                 }
             }

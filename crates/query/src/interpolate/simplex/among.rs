@@ -3,9 +3,10 @@
 use super::programme::{Programme, WEIGHT_TOLERANCE};
 use super::scaled::ScaledPlaces;
 use super::walk::{self, Simplex};
-use super::{Inside, Sphere, inside};
+use super::{Sphere, inside};
+use crate::interpolate::corners::Weights;
 use crate::interpolate::near::{Near, Tree};
-use smallvec::SmallVec;
+use std::array;
 use std::sync::{PoisonError, RwLock};
 
 /// Places that are taken in at once at most.
@@ -37,23 +38,22 @@ impl Planes {
     }
 }
 
-/// The value at a target among all places; `None` if it is outside of all. The same as of all places at once: a walk leads to a simplex, and as
-/// long as places lie in or on its sphere, these are taken in.
+/// The places around a target among all, and how far they reach; `None` if it is outside of all. The same as of all places at once: a walk leads
+/// to a simplex, and as long as places lie in or on its sphere, these are taken in. Values decide where several triangulations are right.
 pub(crate) fn among(
     places: &ScaledPlaces,
     value: impl Fn(u32) -> f64,
-    first: &[u32],
+    first: impl FnOnce() -> Near,
     target: &[f64],
-) -> Option<Inside> {
+) -> Option<(Weights, f64)> {
     let (axes, all) = (places.axes, &places.at);
     let Simplex { corners, on_sphere } = walk::simplex(places, first, target)?;
     if on_sphere.as_ref().is_some_and(|others| others.is_empty()) {
-        let weights = corners.iter().filter(|(_, weight)| *weight > WEIGHT_TOLERANCE);
-        let weights: SmallVec<[(usize, f64); 4]> = weights.map(|(number, own)| (*number as usize, *own)).collect();
-        let value = weights.iter().map(|(number, weight)| value(*number as u32) * weight).sum();
-        return Some(Inside { value, weights, range: None });
+        let counting = corners.iter().filter(|corner| corner.weight > WEIGHT_TOLERANCE);
+        let weights = counting.clone().map(|corner| (corner.number, corner.weight)).collect();
+        return Some((weights, reach(axes, counting.map(|corner| &corner.at))));
     }
-    let mut numbers: Vec<u32> = corners.iter().map(|(number, _)| *number).collect();
+    let mut numbers: Vec<u32> = corners.iter().map(|corner| corner.number).collect();
     let mut programme = Programme::around(numbers.iter().map(|number| &all[*number as usize][..axes]), target);
     let mut more = on_sphere.clone().unwrap_or_default();
     let multipliers = loop {
@@ -69,9 +69,20 @@ pub(crate) fn among(
         }
     };
     let on_sphere = programme.on_sphere(&multipliers);
-    let mut inside = inside(programme, |place| value(numbers[place]), numbers.len(), &on_sphere)?;
-    inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
-    Some(inside)
+    let inside = inside(programme, |place| value(numbers[place]), numbers.len(), &on_sphere)?;
+    let weights: Weights = inside.weights.iter().map(|(place, weight)| (numbers[*place], *weight)).collect();
+    let reach = reach(axes, weights.iter().map(|(number, _)| &all[*number as usize]));
+    Some((weights, reach))
+}
+
+/// How far some places are apart: the sum over all axes.
+fn reach<'p>(axes: usize, places: impl Iterator<Item = &'p [f64; 3]>) -> f64 {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for at in places {
+        low = array::from_fn(|axis| at[axis].min(low[axis]));
+        high = array::from_fn(|axis| at[axis].max(high[axis]));
+    }
+    (0..axes).map(|axis| high[axis] - low[axis]).sum()
 }
 
 /// Other places that may lie in a sphere: those next to its centre, or all where those are known.
@@ -94,6 +105,12 @@ mod tests {
     use crate::interpolate::simplex::{interpolated, is_flat};
     use proptest::prelude::*;
 
+    /// The value that places around a target tell.
+    fn told(places: &ScaledPlaces, value: impl Fn(u32) -> f64, target: &[f64]) -> Option<f64> {
+        let (weights, _) = among(places, &value, Near::new, target)?;
+        Some(weights.iter().map(|(number, weight)| value(*number) * weight).sum())
+    }
+
     proptest! {
         #[test]
         fn targets_on_a_side_of_all_places_are_inside(
@@ -103,7 +120,7 @@ mod tests {
             let places = ScaledPlaces::new(3, all.clone().into());
             prop_assume!(!places.is_flat());
             for (number, at) in (0u32..).zip(&all) {
-                let found = among(&places, f64::from, &[], at).map(|inside| inside.value);
+                let found = told(&places, f64::from, at);
                 prop_assert!(found.is_some_and(|value| (value - f64::from(number)).abs() < 1e-9), "{at:?} {found:?}");
             }
         }
@@ -136,9 +153,9 @@ mod tests {
                 let target = &target[..axes];
                 let expected = interpolated(&places, target).map(|inside| inside.value);
                 prop_assert!(!(expected.is_some() && searched.exclude(target)));
-                let found = among(&searched, value, &[], target);
-                prop_assert_eq!(&found, &among(&triangulated, value, &[], target));
-                match (found.map(|inside| inside.value), expected) {
+                let found = among(&searched, value, Near::new, target);
+                prop_assert_eq!(&found, &among(&triangulated, value, Near::new, target));
+                match (told(&searched, value, target), expected) {
                     (Some(a), Some(b)) => prop_assert!((a - b).abs() < 1e-9, "{a} {b}"),
                     (a, b) => prop_assert_eq!(a, b),
                 }

@@ -4,16 +4,21 @@
 
 mod growing;
 
-use super::walk::{ABOVE_AT, Shares, Simplex};
-use crate::interpolate::near::{Near, Tree, minus, square};
+use super::walk::{ABOVE_AT, Shares, Simplex, Weighted};
+use crate::interpolate::near::{Near, Numbered, Tree, minus, square};
 use growing::{Growing, INFINITE, OUT};
 use std::array;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Cells on a way to a target at most.
 const MOST_STEPS: usize = 256;
 /// Places about a target among which the nearest one is where its way begins.
 const ABOUT: usize = 8;
+const NO_CELL: u32 = u32::MAX;
+/// What is known of the sphere of a cell.
+const UNKNOWN: u8 = 0;
+const CLEAR: u8 = 1;
+const SHARED: u8 = 2;
 /// Below this share of a corner a target may lie in the next cell as well.
 const LEAST_SHARE: f64 = 1e-8;
 /// By this share of its radius other places must lie outside of a sphere: beyond what counts as on it, by more than rounding does.
@@ -24,10 +29,10 @@ const CLEARANCE: f64 = 1e-6;
 #[derive(Debug)]
 pub(crate) struct Triangulation {
     cells: Box<[Cell]>,
-    /// Whether no other place lies in or on the sphere of a cell, nor next to it; found out when it is first asked for.
-    are_clear: Box<[OnceLock<bool>]>,
-    /// A cell that ends at each place; none of places that coincide with another one.
-    of_place: Box<[Option<u32>]>,
+    /// Whether no other place lies in or on the sphere of a cell, nor next to it: [`UNKNOWN`] until it is first asked for.
+    are_clear: Box<[AtomicU8]>,
+    /// A cell that ends at each place; [`NO_CELL`] of places that coincide with another one.
+    of_place: Box<[u32]>,
 }
 
 #[derive(Debug)]
@@ -42,8 +47,8 @@ struct Cell {
 impl Triangulation {
     /// Of the places of a tree on some axes; `None` if they lie in a plane.
     pub(super) fn new(tree: &Tree, axes: usize) -> Option<Triangulation> {
-        let (numbers, places) = tree.in_order();
-        let mut at = places.to_vec();
+        let places = tree.in_order();
+        let mut at: Vec<[f64; 3]> = places.iter().map(|place| place.at).collect();
         if axes == 2 {
             at.push(ABOVE_AT);
         }
@@ -52,37 +57,37 @@ impl Triangulation {
         order.retain(|cell| corners[*cell as usize] != OUT);
         order.sort_unstable_by_key(|cell| corners[*cell as usize].iter().min());
         let mut renumbered = vec![0; corners.len()];
-        let mut of_place = vec![None; at.len()];
+        let mut of_place = vec![NO_CELL; at.len()];
         for (number, cell) in (0..).zip(&order) {
             let corners = corners[*cell as usize];
             renumbered[*cell as usize] = number;
             if !corners.contains(&INFINITE) {
-                corners.into_iter().for_each(|corner| of_place[corner as usize] = Some(number));
+                corners.into_iter().for_each(|corner| of_place[corner as usize] = number);
             }
         }
         let cells = order.into_iter().map(|cell| {
             // What is no place comes after all.
-            let number = |place: u32| numbers.get(place as usize).copied().unwrap_or(place);
+            let number = |place: u32| places.get(place as usize).map_or(place, |own| own.number);
             let neighbours = neighbours[cell as usize].map(|neighbour| renumbered[neighbour as usize]);
             let mut corners = array::from_fn(|at| (corners[cell as usize][at], neighbours[at]));
             corners.sort_unstable_by_key(|(place, _)| number(*place));
             Cell { corners: corners.map(|(place, _)| place), neighbours: corners.map(|(_, cell)| cell) }
         });
         let cells: Box<[Cell]> = cells.collect();
-        let are_clear = cells.iter().map(|_| OnceLock::new()).collect();
+        let are_clear = cells.iter().map(|_| AtomicU8::new(UNKNOWN)).collect();
         Some(Triangulation { cells, are_clear, of_place: of_place.into() })
     }
 
     /// The cell around a target; `None` if it is outside of all, next to a side of the cell, or other places lie on the sphere.
     pub(super) fn around(&self, tree: &Tree, axes: usize, target: [f64; 3]) -> Option<Simplex> {
-        let (numbers, places) = tree.in_order();
-        let seen = |place: u32| places.get(place as usize).map_or(ABOVE_AT, |at| minus(*at, target));
+        let places = tree.in_order();
+        let seen = |place: u32| places.get(place as usize).map_or(ABOVE_AT, |own| minus(own.at, target));
         let about = tree.about(target, ABOUT);
-        let squares = about.clone().zip(places[about].iter().map(|at| square(minus(*at, target))));
+        let squares = about.clone().zip(places[about].iter().map(|own| square(minus(own.at, target))));
         let (nearest, _) = squares.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        let mut number = self.of_place[nearest]?;
+        let mut number = self.of_place[nearest];
         for _ in 0..MOST_STEPS {
-            let cell = &self.cells[number as usize];
+            let cell = self.cells.get(number as usize)?;
             if cell.corners[3] == INFINITE {
                 return None;
             }
@@ -104,13 +109,25 @@ impl Triangulation {
                 let sphere = shares.sphere(&corners, axes).wider(CLEARANCE);
                 sphere.nearest(&target, tree, axes + 2).len() <= axes + 1
             };
-            if least_share <= LEAST_SHARE || !self.are_clear[number as usize].get_or_init(is_clear) {
+            if least_share <= LEAST_SHARE || !self.is_clear(number, is_clear) {
                 return None;
             }
-            let weighted = cell.corners.iter().zip(weights).map(|(place, weight)| (numbers[*place as usize], *weight));
+            let weighted = cell.corners.iter().zip(weights).map(|(place, &weight)| {
+                let Numbered { at, number } = places[*place as usize];
+                Weighted { number, weight, at }
+            });
             return Some(Simplex { corners: weighted.collect(), on_sphere: Some(Near::new()) });
         }
         None
+    }
+
+    /// Whether a cell is clear; others may find out the same at the same time.
+    fn is_clear(&self, cell: u32, found_out: impl Fn() -> bool) -> bool {
+        let known = &self.are_clear[cell as usize];
+        if known.load(Ordering::Relaxed) == UNKNOWN {
+            known.store(if found_out() { CLEAR } else { SHARED }, Ordering::Relaxed);
+        }
+        known.load(Ordering::Relaxed) == CLEAR
     }
 }
 
@@ -136,8 +153,8 @@ mod tests {
             all.dedup();
             let tree = Tree::new(&all);
             let Some(triangulation) = Triangulation::new(&tree, axes) else { return Ok(()) };
-            let (_, places) = tree.in_order();
-            prop_assert!(triangulation.of_place.iter().all(Option::is_some));
+            let places = tree.in_order();
+            prop_assert!(!triangulation.of_place.contains(&NO_CELL));
             for (number, cell) in (0u32..).zip(&triangulation.cells) {
                 for (side, beyond) in cell.neighbours.iter().enumerate() {
                     let beyond = &triangulation.cells[*beyond as usize];
@@ -148,7 +165,7 @@ mod tests {
                 if cell.corners.contains(&INFINITE) {
                     continue;
                 }
-                let corners = cell.corners.map(|place| *places.get(place as usize).unwrap_or(&ABOVE_AT));
+                let corners = cell.corners.map(|place| places.get(place as usize).map_or(ABOVE_AT, |own| own.at));
                 let shares = Shares::of(corners).unwrap();
                 let sphere = shares.sphere(&corners, axes);
                 let mut inside = sphere.wider(-1e-5).nearest(&[0.0; 3], &tree, 5);

@@ -87,38 +87,49 @@ impl Shares {
     }
 }
 
+/// A place around a target.
+#[derive(Debug)]
+pub(super) struct Weighted {
+    pub(super) number: u32,
+    pub(super) weight: f64,
+    pub(super) at: [f64; 3],
+}
+
 /// A simplex around a target.
 pub(super) struct Simplex {
-    /// Its corners, and what weights they have at the target.
-    pub(super) corners: SmallVec<[(u32, f64); 4]>,
+    /// Its corners.
+    pub(super) corners: SmallVec<[Weighted; 4]>,
     /// Other places on its sphere; `None` where there may be more, or some inside.
     pub(super) on_sphere: Option<Near>,
 }
 
 /// The simplex around a target in whose sphere no other place lies, but for rounding; `None` if the target lies outside of all places. The places
 /// that are named first are looked at first. It is the same one whether the places have been triangulated or not.
-pub(super) fn simplex(places: &ScaledPlaces, first: &[u32], target: &[f64]) -> Option<Simplex> {
+pub(super) fn simplex(places: &ScaledPlaces, first: impl FnOnce() -> Near, target: &[f64]) -> Option<Simplex> {
     let mut at = [0.0; 3];
     at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
     if let Some(known) = places.known_simplex(at) {
         return Some(known);
     }
-    let mut walk = Walk::new(places, at, first)?;
+    let mut walk = Walk::new(places, at, &first())?;
     walk.go_around()?;
     let on_sphere = walk.go_down();
     if on_sphere.as_ref().is_some_and(|others| others.is_empty()) {
         places.count_search();
     }
-    Simplex::of(walk.corners, on_sphere)
+    Simplex::of(&places.at, walk.corners, on_sphere)
 }
 
 impl Simplex {
     /// Weights to the last bit do not depend on the way that led to the corners.
-    fn of(mut corners: [Corner; 4], on_sphere: Option<Near>) -> Option<Simplex> {
+    fn of(all: &[[f64; 3]], mut corners: [Corner; 4], on_sphere: Option<Near>) -> Option<Simplex> {
         corners.sort_unstable_by_key(|corner| corner.number);
         let shares = Shares::of(corners.map(|corner| corner.at))?;
-        let places = corners.iter().zip(shares.weights).filter(|(corner, _)| corner.number != ABOVE);
-        Some(Simplex { corners: places.map(|(corner, weight)| (corner.number, weight)).collect(), on_sphere })
+        let weighted = corners.iter().zip(shares.weights).filter_map(|(&Corner { number, .. }, weight)| {
+            // There is no place above the plane of two axes.
+            Some(Weighted { number, weight, at: *all.get(number as usize)? })
+        });
+        Some(Simplex { corners: weighted.collect(), on_sphere })
     }
 }
 
@@ -138,7 +149,7 @@ impl<'w> Walk<'w> {
         let (tree, axes) = (places.tree(), places.axes);
         let mut known: SmallVec<[Corner; 32]> = SmallVec::new();
         let about = if first.len() <= axes { tree.about(target, ABOUT) } else { 0..0 };
-        let about = &tree.in_order().0[about];
+        let about = tree.in_order()[about].iter().map(|place| &place.number);
         first.iter().chain(about).for_each(|number| known.push(seen(&places.at, target, *number)));
         let reach = |axis: usize| {
             let most = known.iter().map(|place| place.at[axis].abs()).fold(0.0, f64::max);
