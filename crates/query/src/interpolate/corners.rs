@@ -52,6 +52,10 @@ impl Corners {
             }
             sides[axis] = [low, high];
         }
+        if slice.is_scattered && flat + 1 < 1 << axes {
+            // No two corners are places: what spans a cell are others.
+            return Some(corners);
+        }
         let mut missing = 0;
         for corner in 0..1 << axes {
             corners.places[corner] = if corner & flat == 0 {

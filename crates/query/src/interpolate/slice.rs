@@ -17,6 +17,8 @@ pub(crate) struct Slice {
     /// How many points there are.
     pub(crate) count: usize,
     axes: usize,
+    /// Whether no two places have a coordinate in common.
+    pub(super) is_scattered: bool,
     /// In the order of the first point of each; along a single axis by their coordinate.
     pub(crate) places: Box<[SlicePlace]>,
     finder: Finder,
@@ -72,11 +74,13 @@ impl Slice {
         if axes.len() == 1 {
             places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
         }
+        let finder = found.finder(axes.len());
         Slice {
             count,
             axes: axes.len(),
+            is_scattered: (0..axes.len()).all(|axis| finder.coordinates(axis) == places.len()),
             places: places.into(),
-            finder: found.finder(axes.len()),
+            finder,
             scaled: OnceLock::new(),
             along_first: OnceLock::new(),
             is_flat: OnceLock::new(),
