@@ -3,7 +3,7 @@
 use crate::interpolate::axes::swapped_bits;
 use rustc_hash::FxHashMap;
 
-/// Up to so many places are looked at one by one, which takes less memory, and fewer lines of it, than to find them as among many.
+/// At most this many places are looked at one by one, which takes less memory, and fewer lines of it, than to find them as among many.
 const FEW: usize = 16;
 
 /// Coordinates on two or three axes, of two the third is 0.
