@@ -48,7 +48,7 @@ impl Context<'_> {
                         let (rows, others) = self.nearest_of(entry, table, ROWS_PER_TABLE);
                         for near in rows {
                             let why = if near.difference.is_empty() { "fits" } else { &near.difference };
-                            self.note(|| format!("  {} {} {} us: {why}", near.row, near.inputs, near.duration_us));
+                            self.note(|| format!("  {} {} {:.3} us: {why}", near.row, near.inputs, near.duration_us));
                         }
                         if !others.is_empty() {
                             self.note(|| format!("  {others}"));

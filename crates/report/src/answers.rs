@@ -283,7 +283,7 @@ pub fn details(reader: &Reader, query: &Query, (name, answer): Named<'_>, wanted
     }
     for near in nearest {
         let why = if near.difference.is_empty() { "fits" } else { &near.difference };
-        let line = format!("{}  {}  {} us  {why}", near.row, near.inputs, near.duration_us);
+        let line = format!("{}  {}  {:.3} us  {why}", near.row, near.inputs, near.duration_us);
         let _ = writeln!(text, "  {}", one_line(&line));
     }
     layout.wrapped_lines(&text)
