@@ -28,7 +28,7 @@ except ImportError:  # Not needed with --imported.
     parquet = None
 
 # Name, file, family, names of columns, group, axes, size, configuration, and the axes of which every value is left out.
-GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"])
+GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype", "kernel_source"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"])
 PREFILL = dict(
     family="prefill_attention", rename={"isl": "query_tokens", "num_heads": "heads", "num_key_value_heads": "kv_heads", "batch_size": "batch", "attn_dtype": "dtype", "kv_cache_dtype": "kv_dtype"},
     group=["dtype", "kv_dtype", "head_dim", "window_size", "kernel_source"], axes=["batch", "query_tokens", "heads", "kv_heads"], size="query_tokens", config=["heads", "kv_heads"], out=["query_tokens", "batch"], only={"head_dim": 128, "window_size": 0})
