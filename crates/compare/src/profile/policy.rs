@@ -207,22 +207,22 @@ impl GroupingPolicy {
         }
     }
 
-    /// What to do with a kernel of this (trimmed) type.
-    pub(crate) fn class_of(&self, kernel_type: &str) -> KernelClass {
+    /// How kernels of this (trimmed) type are counted.
+    pub(crate) fn counting_of(&self, kernel_type: &str) -> Counting {
         let collective = is_collective(kernel_type);
         let aicpu = kernel_type.ends_with("AicpuKernel");
         match self.first_test {
-            FirstTest::Aicpu if aicpu => KernelClass::LeftOut,
-            FirstTest::Collective if aicpu && !collective => KernelClass::LeftOut,
-            _ if collective => KernelClass::Collective,
-            _ => KernelClass::Other,
+            FirstTest::Aicpu if aicpu => Counting::LeftOut,
+            FirstTest::Collective if aicpu && !collective => Counting::LeftOut,
+            _ if collective => Counting::Collective,
+            _ => Counting::Other,
         }
     }
 }
 
-/// What a kernel type means to the sums.
+/// How kernels of a type are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KernelClass {
+pub(crate) enum Counting {
     /// An AICPU row.
     LeftOut,
     /// Counted once per group.
@@ -238,17 +238,17 @@ mod tests {
     #[test]
     fn a_collective_on_the_aicpu() {
         let name = "hcom_allReduce_AicpuKernel";
-        assert_eq!(GroupingPolicy::m6(Semantics::Upstream).class_of(name), KernelClass::LeftOut);
-        assert_eq!(GroupingPolicy::shapes(Semantics::Upstream).class_of(name), KernelClass::LeftOut);
-        assert_eq!(GroupingPolicy::operators(Semantics::Upstream).class_of(name), KernelClass::Collective);
+        assert_eq!(GroupingPolicy::m6(Semantics::Upstream).counting_of(name), Counting::LeftOut);
+        assert_eq!(GroupingPolicy::shapes(Semantics::Upstream).counting_of(name), Counting::LeftOut);
+        assert_eq!(GroupingPolicy::operators(Semantics::Upstream).counting_of(name), Counting::Collective);
     }
 
     #[test]
     fn tests_are_case_sensitive() {
         for policy in [GroupingPolicy::m6(Semantics::Upstream), GroupingPolicy::operators(Semantics::Upstream)] {
-            assert_eq!(policy.class_of("HCOM_x"), KernelClass::Other);
-            assert_eq!(policy.class_of("allgatherAicpukernel"), KernelClass::Other);
-            assert_eq!(policy.class_of("AicpuKernel"), KernelClass::LeftOut);
+            assert_eq!(policy.counting_of("HCOM_x"), Counting::Other);
+            assert_eq!(policy.counting_of("allgatherAicpukernel"), Counting::Other);
+            assert_eq!(policy.counting_of("AicpuKernel"), Counting::LeftOut);
         }
     }
 }

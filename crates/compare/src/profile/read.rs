@@ -1,7 +1,7 @@
 //! Reading a forward-pass CSV under a [`GroupingPolicy`].
 
 use super::cells::{CellFault, CellRule};
-use super::policy::{ByteOrderMark, GroupKey, GroupingPolicy, KernelClass, ReadDuration, ReadStart};
+use super::policy::{ByteOrderMark, Counting, GroupKey, GroupingPolicy, ReadDuration, ReadStart};
 use super::sample::{PassSample, SampleRow};
 use super::time::Time;
 use super::totals::{Kernel, KernelTotals};
@@ -35,7 +35,7 @@ pub fn read_profile(path: &Path, policy: GroupingPolicy) -> Result<Outcome<Kerne
             if with_shapes { row.shape_key(&mut keys).map_err(|fault| (SHAPES, fault.to_string()))? } else { "" };
         let kernel =
             Kernel { kernel_type: row.kernel_type, shape_key, start_us: row.start_us, duration_us: row.duration_us };
-        totals.add_of(row.class, kernel).map_err(|fault| (START, fault.to_string()))
+        totals.add_of(row.counting, kernel).map_err(|fault| (START, fault.to_string()))
     })?;
     warnings.extend(sample.warning(path, totals.kernel_types()));
     Ok(Outcome { result: totals, warnings })
@@ -50,7 +50,7 @@ pub(super) struct ProfileRow<'a> {
     /// The kernel type, trimmed and not empty.
     pub(super) kernel_type: &'a str,
     /// What the type means to the sums; not left out.
-    pub(super) class: KernelClass,
+    pub(super) counting: Counting,
     /// The record that it is.
     record: &'a Record<'a>,
     /// Where `Input Shapes` are; `None` if the file has none.
@@ -163,12 +163,12 @@ impl Columns {
         if kernel_type.is_empty() {
             return Ok(());
         }
-        let class = policy.class_of(kernel_type);
-        let kept = class != KernelClass::LeftOut;
+        let counting = policy.counting_of(kernel_type);
+        let kept = counting != Counting::LeftOut;
         let reads_start = match policy.read_start {
             ReadStart::EveryRow => true,
             ReadStart::KeptRows => kept,
-            ReadStart::Collectives => class == KernelClass::Collective,
+            ReadStart::Collectives => counting == Counting::Collective,
         };
         let time = |column: Option<usize>, name: &'static str, rules: &super::CellRules| {
             let Some(column) = column else { return Ok(Some(Time::default())) };
@@ -192,7 +192,7 @@ impl Columns {
             return Ok(());
         }
         let (shapes, start_us, duration_us) = (self.shapes, start.us, duration.us);
-        let run_of = each(ProfileRow { kernel_type, class, record, shapes, start_us, duration_us })?;
+        let run_of = each(ProfileRow { kernel_type, counting, record, shapes, start_us, duration_us })?;
         if sample.is_open() {
             let start_ps = if reads_start {
                 start.ps
@@ -200,7 +200,7 @@ impl Columns {
                 self.start.and_then(|start| record.get(start)).and_then(|start| parse_us(&start))
             };
             let step = self.step.and_then(|step| record.written(step)).unwrap_or_default();
-            sample.add(SampleRow { run_of, kernel_type, class, start_ps, duration_ps: duration.ps, step });
+            sample.add(SampleRow { run_of, kernel_type, counting, start_ps, duration_ps: duration.ps, step });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Whether a profile holds several forward passes, told from its first kernels.
 
-use super::policy::KernelClass;
+use super::policy::Counting;
 use crate::attribution::type_without_ending;
 use crate::error::Warning;
 use crate::picoseconds::{PS_PER_US, duration_of_ps};
@@ -38,7 +38,7 @@ pub(super) struct SampleRow<'a> {
     /// The kernel type, trimmed and not empty.
     pub(super) kernel_type: &'a str,
     /// What the type means to the sums.
-    pub(super) class: KernelClass,
+    pub(super) counting: Counting,
     /// Start in picoseconds, if it has one.
     pub(super) start_ps: Option<i128>,
     /// Duration in picoseconds, if it has one.
@@ -57,7 +57,7 @@ impl PassSample {
     /// Takes a row in. One that has no place in time is left out.
     #[inline]
     pub(super) fn add(&mut self, row: SampleRow<'_>) {
-        let is_collective = row.class == KernelClass::Collective;
+        let is_collective = row.counting == Counting::Collective;
         if is_collective && row.kernel_type.ends_with("AicpuKernel") {
             return;
         }
@@ -143,9 +143,9 @@ mod tests {
 
     fn row<'a>(run_of: u32, start_us: &str, duration_us: &str, step: &'a str) -> SampleRow<'a> {
         let kernel_type = TYPES[run_of as usize];
-        let class = if run_of == 2 { KernelClass::Collective } else { KernelClass::Other };
+        let counting = if run_of == 2 { Counting::Collective } else { Counting::Other };
         let (start_ps, duration_ps) = (parse_us(start_us), parse_us(duration_us));
-        SampleRow { run_of, kernel_type, class, start_ps, duration_ps, step }
+        SampleRow { run_of, kernel_type, counting, start_ps, duration_ps, step }
     }
 
     /// Passes of `layers` equal layers with a sampling kernel at the end, collectives listed twice.

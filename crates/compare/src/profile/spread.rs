@@ -1,6 +1,6 @@
 //! How much the measured calls of a kernel vary: what a difference has to be beyond to be one.
 
-use super::policy::{GroupingPolicy, KernelClass};
+use super::policy::{Counting, GroupingPolicy};
 use super::read::read_profile_rows;
 use super::totals::{RowKey, RowKeyRef};
 use crate::error::Error;
@@ -52,7 +52,7 @@ impl MeasuredSpread {
         }
         let mut calls = Calls::default();
         read_profile_rows(profile, policy, |row| {
-            let start_us = (row.class == KernelClass::Collective).then_some(row.start_us);
+            let start_us = (row.counting == Counting::Collective).then_some(row.start_us);
             Ok(calls.add(row.kernel_type, row.written_shapes(), start_us, row.duration_us))
         })?;
         Ok(calls.spread())

@@ -1,6 +1,6 @@
 //! Sums per kernel type (and shape), collectives counted once per group.
 
-use super::policy::{Addition, DurationForm, GroupDuration, GroupKey, GroupingPolicy, KernelClass, NotANumberStart};
+use super::policy::{Addition, Counting, DurationForm, GroupDuration, GroupKey, GroupingPolicy, NotANumberStart};
 use indexmap::{Equivalent, IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -82,19 +82,19 @@ impl KernelTotals {
     /// # Errors
     /// When a collective's start gives no group.
     pub fn add(&mut self, kernel: Kernel<'_>) -> Result<(), NoGroup> {
-        match self.policy.class_of(kernel.kernel_type) {
-            KernelClass::LeftOut => Ok(()),
-            class => self.add_of(class, kernel).map(drop),
+        match self.policy.counting_of(kernel.kernel_type) {
+            Counting::LeftOut => Ok(()),
+            counting => self.add_of(counting, kernel).map(drop),
         }
     }
 
-    /// Counts one kernel of a class that is not left out; gives the position of its row.
-    pub(super) fn add_of(&mut self, class: KernelClass, kernel: Kernel<'_>) -> Result<u32, NoGroup> {
+    /// Counts one kernel that is not left out; gives the position of its row.
+    pub(super) fn add_of(&mut self, counting: Counting, kernel: Kernel<'_>) -> Result<u32, NoGroup> {
         let duration_us = match self.policy.duration_form {
             DurationForm::AsWritten => kernel.duration_us,
             DurationForm::EndMinusStart => (kernel.start_us + kernel.duration_us) - kernel.start_us,
         };
-        if class == KernelClass::Other {
+        if counting == Counting::Other {
             let (row, total) = self.row_mut(kernel);
             total.total_us += duration_us;
             total.count += 1;

@@ -3,7 +3,7 @@
 use super::curve::{Source, neighbours};
 use super::operators::{Phase, Work};
 use super::precision::Scheme;
-use super::tables::{ExpertsKey, Family, Heads, Key, Rows, Spread, Tables, attention_family};
+use super::tables::{ExpertsKey, Heads, Key, Rows, Spread, TableKind, Tables, attention_tables};
 use crate::Error;
 use perfdb_model::roofline::{self, Device, Operands, Precision};
 
@@ -36,7 +36,7 @@ impl Tables {
             }
             Work::LatentProducts { is_before, tokens, heads, .. } => {
                 let key = Key::LatentProducts { is_before, heads };
-                self.find(Family::LatentProducts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?
+                self.find(TableKind::LatentProducts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?
             }
             Work::LinearAttention { phase, tokens, heads: [_, heads], widths, .. } => {
                 self.linear(phase, tokens, heads, widths)?
@@ -50,7 +50,7 @@ impl Tables {
             Some((duration_us, Source::Measured)) => Answer { duration_us, source: Source::Measured },
             Some((duration_us, source)) => Answer { duration_us: duration_us.max(limit_us), source },
             None if matches!(work, Work::AllReduce { .. } | Work::Product { .. } | Work::Attention { .. }) => {
-                let (what, format) = (family(work).name(), scheme(work).map_or("", Scheme::name));
+                let (what, format) = (tables_of(work).name(), scheme(work).map_or("", Scheme::name));
                 let in_format = if format.is_empty() { String::new() } else { format!(" in {format}") };
                 return Err(Error::Malformed {
                     path: format!("{}/{}", self.system, self.framework).into(),
@@ -62,7 +62,7 @@ impl Tables {
     }
 
     fn product(&mut self, rows: u64, columns: u64, inner: u64, scheme: Scheme) -> Result<Option<(f64, Source)>, Error> {
-        let mut at = |scheme| self.find(Family::Products, |tables| product(tables, [rows, columns, inner], scheme));
+        let mut at = |scheme| self.find(TableKind::Products, |tables| product(tables, [rows, columns, inner], scheme));
         // The weights of this format are widened, and multiplied in 16 bits.
         let other = if scheme == Scheme::Mxfp4 { Some(Scheme::Bf16) } else { other_eight_bits(scheme) };
         let found = match (at(scheme)?, other) {
@@ -89,7 +89,7 @@ impl Tables {
             for (computes, cache) in [(cache, cache), (Scheme::Bf16, cache), (Scheme::Bf16, Scheme::Bf16)] {
                 let asked = Heads { computes, cache, head_dim, window, kv_heads, heads };
                 let found =
-                    self.find(attention_family(phase), |rows| attention(rows, phase, &asked, sequences, length))?;
+                    self.find(attention_tables(phase), |rows| attention(rows, phase, &asked, sequences, length))?;
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -106,10 +106,10 @@ impl Tables {
         heads: u64,
         cache: Scheme,
     ) -> Result<Option<(f64, Source)>, Error> {
-        let family = if phase == Phase::Prefill { Family::LatentPrefill } else { Family::LatentDecode };
+        let kind = if phase == Phase::Prefill { TableKind::LatentPrefill } else { TableKind::LatentDecode };
         let power = if phase == Phase::Prefill { 2.0 } else { 1.0 };
         for cache in [cache, Scheme::Bf16] {
-            let found = self.find(family, |rows| {
+            let found = self.find(kind, |rows| {
                 let of_heads = rows.latent.get(&cache)?;
                 let all: Vec<u64> = of_heads.keys().copied().collect();
                 let (near, more) = neighbours(&all, heads);
@@ -139,7 +139,7 @@ impl Tables {
         widths: [u64; 2],
     ) -> Result<Option<(f64, Source)>, Error> {
         let mut kernel = |is_convolution| {
-            self.find(Family::LinearAttention, |rows| {
+            self.find(TableKind::LinearAttention, |rows| {
                 let key = |heads| Key::Linear { phase, is_convolution, widths, heads };
                 // Keys are ordered by their heads last.
                 let known = rows.curves.range(key(0)..=key(u64::MAX)).filter_map(|(known, _)| match *known {
@@ -165,7 +165,7 @@ impl Tables {
         for scheme in schemes() {
             for spread in [Spread::PowerLaw12, Spread::PowerLaw101, Spread::Balanced] {
                 let key = Key::Experts(ExpertsKey { scheme, spread, ..asked });
-                let found = self.shortest(Family::Experts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?;
+                let found = self.shortest(TableKind::Experts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?;
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -174,7 +174,7 @@ impl Tables {
         let device = self.device;
         for scheme in schemes() {
             let asked = ExpertsKey { scheme, ..asked };
-            let found = self.find(Family::Experts, |rows| nearest_experts(rows, device, &asked, tokens))?;
+            let found = self.find(TableKind::Experts, |rows| nearest_experts(rows, device, &asked, tokens))?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -186,7 +186,7 @@ impl Tables {
         if ranks <= 1 {
             return Ok(Some((0.0, Source::Measured)));
         }
-        self.find(Family::AllReduce, |rows| {
+        self.find(TableKind::AllReduce, |rows| {
             let measured = rows.ranks.range(..=ranks).next_back().or_else(|| rows.ranks.first()).copied()?;
             let (duration_us, source) =
                 rows.curves.get(&Key::AllReduce { ranks: measured })?.at(elements as f64 * 2.0, 1.0)?;
@@ -208,16 +208,16 @@ fn other_eight_bits(scheme: Scheme) -> Option<Scheme> {
     }
 }
 
-fn family(work: &Work) -> Family {
+fn tables_of(work: &Work) -> TableKind {
     match work {
-        Work::Product { .. } | Work::Bytes { .. } => Family::Products,
-        Work::Attention { phase, .. } => attention_family(*phase),
-        Work::LatentAttention { phase: Phase::Prefill, .. } => Family::LatentPrefill,
-        Work::LatentAttention { .. } => Family::LatentDecode,
-        Work::LatentProducts { .. } => Family::LatentProducts,
-        Work::LinearAttention { .. } => Family::LinearAttention,
-        Work::Experts { .. } => Family::Experts,
-        Work::AllReduce { .. } => Family::AllReduce,
+        Work::Product { .. } | Work::Bytes { .. } => TableKind::Products,
+        Work::Attention { phase, .. } => attention_tables(*phase),
+        Work::LatentAttention { phase: Phase::Prefill, .. } => TableKind::LatentPrefill,
+        Work::LatentAttention { .. } => TableKind::LatentDecode,
+        Work::LatentProducts { .. } => TableKind::LatentProducts,
+        Work::LinearAttention { .. } => TableKind::LinearAttention,
+        Work::Experts { .. } => TableKind::Experts,
+        Work::AllReduce { .. } => TableKind::AllReduce,
     }
 }
 

@@ -25,7 +25,7 @@ const CHOOSING: [&str; 2] = ["sglang", "trtllm"];
 
 /// Tables that are looked for together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Family {
+pub(super) enum TableKind {
     Products,
     PrefillAttention,
     DecodeAttention,
@@ -37,25 +37,25 @@ pub(super) enum Family {
     AllReduce,
 }
 
-impl Family {
-    const ALL: [(Family, &'static str, &'static str); 9] = [
-        (Family::Products, "gemm", "gemm_"),
-        (Family::PrefillAttention, "prefill attention", "context_attention_"),
-        (Family::DecodeAttention, "decode attention", "generation_attention_"),
-        (Family::LatentPrefill, "prefill attention (MLA)", "context_mla_"),
-        (Family::LatentDecode, "decode attention (MLA)", "generation_mla_"),
-        (Family::LatentProducts, "latent products", "mla_gen_"),
-        (Family::LinearAttention, "linear attention", "gdn_"),
-        (Family::Experts, "experts", "moe_"),
-        (Family::AllReduce, "all_reduce", ALL_REDUCE),
+impl TableKind {
+    const ALL: [(TableKind, &'static str, &'static str); 9] = [
+        (TableKind::Products, "gemm", "gemm_"),
+        (TableKind::PrefillAttention, "prefill attention", "context_attention_"),
+        (TableKind::DecodeAttention, "decode attention", "generation_attention_"),
+        (TableKind::LatentPrefill, "prefill attention (MLA)", "context_mla_"),
+        (TableKind::LatentDecode, "decode attention (MLA)", "generation_mla_"),
+        (TableKind::LatentProducts, "latent products", "mla_gen_"),
+        (TableKind::LinearAttention, "linear attention", "gdn_"),
+        (TableKind::Experts, "experts", "moe_"),
+        (TableKind::AllReduce, "all_reduce", ALL_REDUCE),
     ];
 
     pub(super) fn name(self) -> &'static str {
-        Family::ALL.iter().find(|(family, ..)| *family == self).map_or("", |(_, name, _)| name)
+        TableKind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
     fn prefix(self) -> &'static str {
-        Family::ALL.iter().find(|(family, ..)| *family == self).map_or("", |(.., prefix)| prefix)
+        TableKind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(.., prefix)| prefix)
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) enum Spread {
     Balanced,
 }
 
-/// The tables of a family in one version.
+/// The tables of a kind in one version.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) curves: BTreeMap<Key, Curve>,
@@ -130,9 +130,9 @@ pub struct Tables {
     pub device: &'static Device,
     /// Folders of versions, in the order in which they are asked.
     versions: Vec<(String, PathBuf)>,
-    loaded: HashMap<(Family, usize), Rows>,
-    /// The version that answered last, by family.
-    used: BTreeMap<Family, String>,
+    loaded: HashMap<(TableKind, usize), Rows>,
+    /// The version that answered last, by kind.
+    used: BTreeMap<TableKind, String>,
     refused: BTreeSet<String>,
 }
 
@@ -195,10 +195,10 @@ impl Tables {
     }
 
     /// The first answer that the versions give, in their order.
-    pub(super) fn find<T>(&mut self, family: Family, ask: impl Fn(&Rows) -> Option<T>) -> Result<Option<T>, Error> {
+    pub(super) fn find<T>(&mut self, kind: TableKind, ask: impl Fn(&Rows) -> Option<T>) -> Result<Option<T>, Error> {
         for at in 0..self.versions.len() {
-            if let Some(found) = self.rows(family, at)?.and_then(&ask) {
-                self.used.insert(family, self.versions[at].0.clone());
+            if let Some(found) = self.rows(kind, at)?.and_then(&ask) {
+                self.used.insert(kind, self.versions[at].0.clone());
                 return Ok(Some(found));
             }
         }
@@ -209,17 +209,17 @@ impl Tables {
     /// measured one of them. Of a calibrated copy its own rows count.
     pub(super) fn shortest(
         &mut self,
-        family: Family,
+        kind: TableKind,
         ask: impl Fn(&Rows) -> Option<(f64, Source)>,
     ) -> Result<Option<(f64, Source)>, Error> {
-        let first = self.find(family, &ask)?;
+        let first = self.find(kind, &ask)?;
         let chooses = CHOOSING.contains(&self.framework.as_str());
         if !chooses || first.is_none() || Version::parse(self.version()).is_none() {
             return Ok(first);
         }
         let mut shortest: Option<(f64, Source, String)> = None;
         for at in 0..self.versions.len() {
-            let answer = self.rows(family, at)?.and_then(&ask);
+            let answer = self.rows(kind, at)?.and_then(&ask);
             if let Some((duration_us, source)) = answer.filter(|(_, source)| *source < Source::Extrapolated)
                 && shortest.as_ref().is_none_or(|(known_us, ..)| duration_us < *known_us)
             {
@@ -227,26 +227,26 @@ impl Tables {
             }
         }
         let Some((duration_us, source, version)) = shortest else { return Ok(first) };
-        self.used.insert(family, version);
+        self.used.insert(kind, version);
         Ok(Some((duration_us, source)))
     }
 
-    /// The tables of a family in the version at this place.
-    fn rows(&mut self, family: Family, at: usize) -> Result<Option<&Rows>, Error> {
-        if !self.loaded.contains_key(&(family, at)) {
-            let rows = self.load(family, at)?;
-            self.loaded.insert((family, at), rows);
+    /// The tables of a kind in the version at this place.
+    fn rows(&mut self, kind: TableKind, at: usize) -> Result<Option<&Rows>, Error> {
+        if !self.loaded.contains_key(&(kind, at)) {
+            let rows = self.load(kind, at)?;
+            self.loaded.insert((kind, at), rows);
         }
-        Ok(self.loaded.get(&(family, at)))
+        Ok(self.loaded.get(&(kind, at)))
     }
 
-    fn load(&mut self, family: Family, at: usize) -> Result<Rows, Error> {
+    fn load(&mut self, kind: TableKind, at: usize) -> Result<Rows, Error> {
         let (version, folder) = &self.versions[at];
-        let mut rows = read::rows(family, folder)?;
-        if family == Family::AllReduce && at == 0 {
+        let mut rows = read::rows(kind, folder)?;
+        if kind == TableKind::AllReduce && at == 0 {
             read::library(&folder.join("../../nccl"), &mut rows)?;
         }
-        if family == Family::DecodeAttention
+        if kind == TableKind::DecodeAttention
             && let Some(efficiency) = efficiency(&rows, self.device.memory_tb_s)
             && efficiency < BROKEN_EFFICIENCY
         {
@@ -260,7 +260,7 @@ impl Tables {
 
     /// Which version answered, by what was asked.
     pub fn used(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.used.iter().map(|(family, version)| (family.name(), version.as_str()))
+        self.used.iter().map(|(kind, version)| (kind.name(), version.as_str()))
     }
 
     /// Tables that were refused, with the reason.
@@ -294,9 +294,9 @@ fn efficiency(rows: &Rows, memory_tb_s: f64) -> Option<f64> {
 }
 
 /// The phase's tables of attention.
-pub(super) fn attention_family(phase: Phase) -> Family {
+pub(super) fn attention_tables(phase: Phase) -> TableKind {
     match phase {
-        Phase::Prefill => Family::PrefillAttention,
-        Phase::Decode => Family::DecodeAttention,
+        Phase::Prefill => TableKind::PrefillAttention,
+        Phase::Decode => TableKind::DecodeAttention,
     }
 }

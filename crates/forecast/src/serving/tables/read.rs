@@ -1,6 +1,6 @@
 //! Rows of tables as curves.
 
-use super::{ExpertsKey, Family, Heads, Key, Rows, Spread};
+use super::{ExpertsKey, Heads, Key, Rows, Spread, TableKind};
 use crate::Error;
 use crate::serving::curve::Source;
 use crate::serving::operators::Phase;
@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 /// Kernels that frameworks use in other settings than these, or for other models.
 const OTHER_KERNELS: [&str; 1] = ["nongated"];
 
-/// The tables of a family in a version's folder.
-pub(super) fn rows(family: Family, folder: &Path) -> Result<Rows, Error> {
+/// The tables of a kind in a version's folder.
+pub(super) fn rows(kind: TableKind, folder: &Path) -> Result<Rows, Error> {
     let mut rows = Rows::default();
-    let mut tables = tables(folder, family.prefix())?;
-    if family == Family::AllReduce && tables.iter().any(|(name, _)| name.contains("graph")) {
+    let mut tables = tables(folder, kind.prefix())?;
+    if kind == TableKind::AllReduce && tables.iter().any(|(name, _)| name.contains("graph")) {
         // Servers replay graphs; what a call costs without one is another table.
         tables.retain(|(name, _)| !name.contains("eager"));
     }
     for (name, path) in &tables {
         if !OTHER_KERNELS.iter().any(|other| name.contains(other)) {
-            table(family, path, &mut rows)?;
+            table(kind, path, &mut rows)?;
         }
     }
     finish(&mut rows);
@@ -36,8 +36,8 @@ pub(super) fn library(folder: &Path, rows: &mut Rows) -> Result<(), Error> {
         return Ok(());
     }
     if let Some((_, newest)) = super::versions::ordered(folder, None)?.first() {
-        for (_, path) in tables(newest, Family::AllReduce.prefix())? {
-            table(Family::AllReduce, &path, rows)?;
+        for (_, path) in tables(newest, TableKind::AllReduce.prefix())? {
+            table(TableKind::AllReduce, &path, rows)?;
         }
     }
     finish(rows);
@@ -60,11 +60,13 @@ fn tables(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Error> 
 
 const DURATION: &str = "Average Duration(us)";
 
-/// Columns of a family's tables behind the duration; sizes first, then texts.
-fn columns(family: Family) -> &'static [&'static str] {
-    match family {
-        Family::Products => &["aiconfigurator m", "aiconfigurator n", "aiconfigurator k", "aiconfigurator gemm_dtype"],
-        Family::PrefillAttention | Family::DecodeAttention => &[
+/// Columns of a kind's tables behind the duration; sizes first, then texts.
+fn columns(kind: TableKind) -> &'static [&'static str] {
+    match kind {
+        TableKind::Products => {
+            &["aiconfigurator m", "aiconfigurator n", "aiconfigurator k", "aiconfigurator gemm_dtype"]
+        }
+        TableKind::PrefillAttention | TableKind::DecodeAttention => &[
             "aiconfigurator batch_size",
             "aiconfigurator isl",
             "aiconfigurator step",
@@ -75,15 +77,17 @@ fn columns(family: Family) -> &'static [&'static str] {
             "aiconfigurator attn_dtype",
             "aiconfigurator kv_cache_dtype",
         ],
-        Family::LatentPrefill | Family::LatentDecode => &[
+        TableKind::LatentPrefill | TableKind::LatentDecode => &[
             "aiconfigurator batch_size",
             "aiconfigurator isl",
             "aiconfigurator step",
             "aiconfigurator num_heads",
             "aiconfigurator kv_cache_dtype",
         ],
-        Family::LatentProducts => &["aiconfigurator num_tokens", "aiconfigurator num_heads", "aiconfigurator op_name"],
-        Family::LinearAttention => &[
+        TableKind::LatentProducts => {
+            &["aiconfigurator num_tokens", "aiconfigurator num_heads", "aiconfigurator op_name"]
+        }
+        TableKind::LinearAttention => &[
             "aiconfigurator batch_size",
             "aiconfigurator num_tokens",
             "aiconfigurator head_k_dim",
@@ -92,7 +96,7 @@ fn columns(family: Family) -> &'static [&'static str] {
             "aiconfigurator phase",
             "aiconfigurator kernel_source",
         ],
-        Family::Experts => &[
+        TableKind::Experts => &[
             "aiconfigurator num_tokens",
             "aiconfigurator hidden_size",
             "aiconfigurator inter_size",
@@ -103,14 +107,14 @@ fn columns(family: Family) -> &'static [&'static str] {
             "aiconfigurator moe_dtype",
             "aiconfigurator distribution",
         ],
-        Family::AllReduce => &["message_bytes", "num_devices", "dtype"],
+        TableKind::AllReduce => &["message_bytes", "num_devices", "dtype"],
     }
 }
 
 /// Adds the rows of a table.
-fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
-    let duration = if family == Family::AllReduce { "Duration(us)" } else { DURATION };
-    let mut wanted: Vec<&str> = [duration].iter().chain(columns(family)).copied().collect();
+fn table(kind: TableKind, path: &Path, rows: &mut Rows) -> Result<(), Error> {
+    let duration = if kind == TableKind::AllReduce { "Duration(us)" } else { DURATION };
+    let mut wanted: Vec<&str> = [duration].iter().chain(columns(kind)).copied().collect();
     let origin = wanted.len();
     wanted.push(DURATION_SOURCE);
     let mut scan = Scan::open(path, &wanted)?;
@@ -128,27 +132,29 @@ fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
             if number.is_finite() && number > 0.0 { number as u64 } else { 0 }
         };
         let scheme = |at: usize| Scheme::of(&row.cell(at));
-        let found = match family {
-            Family::Products => {
+        let found = match kind {
+            TableKind::Products => {
                 scheme(4).map(|scheme| (Key::Product { scheme, columns: size(2), inner: size(3) }, size(1)))
             }
-            Family::PrefillAttention | Family::DecodeAttention => scheme(8).zip(scheme(9)).map(|(computes, cache)| {
-                let heads = size(4);
-                let kv_heads = if size(5) == 0 { heads } else { size(5) };
-                let heads = Heads { computes, cache, head_dim: size(6), window: size(7), kv_heads, heads };
-                (
-                    Key::Attention { heads, batch: size(1) },
-                    size(2) + if family == Family::DecodeAttention { size(3) } else { 0 },
-                )
-            }),
-            Family::LatentPrefill | Family::LatentDecode => scheme(5).map(|cache| {
-                let length = size(2) + if family == Family::LatentDecode { size(3) } else { 0 };
+            TableKind::PrefillAttention | TableKind::DecodeAttention => {
+                scheme(8).zip(scheme(9)).map(|(computes, cache)| {
+                    let heads = size(4);
+                    let kv_heads = if size(5) == 0 { heads } else { size(5) };
+                    let heads = Heads { computes, cache, head_dim: size(6), window: size(7), kv_heads, heads };
+                    (
+                        Key::Attention { heads, batch: size(1) },
+                        size(2) + if kind == TableKind::DecodeAttention { size(3) } else { 0 },
+                    )
+                })
+            }
+            TableKind::LatentPrefill | TableKind::LatentDecode => scheme(5).map(|cache| {
+                let length = size(2) + if kind == TableKind::LatentDecode { size(3) } else { 0 };
                 (Key::Latent { cache, heads: size(4), batch: size(1) }, length)
             }),
-            Family::LatentProducts => {
+            TableKind::LatentProducts => {
                 Some((Key::LatentProducts { is_before: row.cell(3).ends_with("pre"), heads: size(2) }, size(1)))
             }
-            Family::LinearAttention => {
+            TableKind::LinearAttention => {
                 let phase = if row.cell(6).starts_with("context") { Phase::Prefill } else { Phase::Decode };
                 let is_convolution = row.cell(7).contains("conv1d");
                 // Prompts are prefilled one by one.
@@ -156,7 +162,7 @@ fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
                 let key = Key::Linear { phase, is_convolution, widths: [size(3), size(4)], heads: size(5) };
                 is_wanted.then_some((key, size(2)))
             }
-            Family::Experts => scheme(8).zip(spread(&row.cell(9))).map(|(scheme, spread)| {
+            TableKind::Experts => scheme(8).zip(spread(&row.cell(9))).map(|(scheme, spread)| {
                 let key = ExpertsKey {
                     scheme,
                     hidden: size(2),
@@ -169,7 +175,7 @@ fn table(family: Family, path: &Path, rows: &mut Rows) -> Result<(), Error> {
                 };
                 (Key::Experts(key), size(1))
             }),
-            Family::AllReduce => {
+            TableKind::AllReduce => {
                 let is_sixteen = matches!(&*row.cell(3), "DT_BF16" | "DT_FP16" | "FLOAT16");
                 is_sixteen.then(|| (Key::AllReduce { ranks: size(2) }, size(1)))
             }
