@@ -541,6 +541,8 @@ def main():
                     of = [cells[f"{name} {dtype}".strip(), left_out, way]]
                     if dtype:
                         of.append(totals[f"all {'products' if kind is GEMM else 'attention'}, {dtype}", "every value", way])
+                    elif kind["family"] == "generic":
+                        of.append(totals["all kernels that nobody described", left_out, way])
                     scores = score(points, rows, found)
                     for cell in of:
                         cell[0] += scores
