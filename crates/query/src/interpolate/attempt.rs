@@ -217,6 +217,13 @@ fn narrowest<'p>(
     slice: impl Fn(usize) -> Option<SliceRef<'p>>,
 ) -> Result<Value, Status> {
     let axes = points.axes;
+    if let [one] = &points.points[..]
+        && axes.padded.is_none()
+        && context.explanation.is_none()
+        && one.at.iter().zip(target).any(|(own, wanted)| own.total_cmp(wanted).is_ne())
+    {
+        return Err(of_one(axes, target, limit));
+    }
     // Of the first set that has its axes and does not answer.
     let mut first: Option<(usize, Status)> = None;
     // Sets that need a triangle.
@@ -285,6 +292,17 @@ fn narrowest<'p>(
     match best {
         Some(value) => Ok(Value { names: axes.names, ..value }),
         None => Err(first.map_or(NO_AXIS, |(_, status)| status)),
+    }
+}
+
+/// Why a single point that is not where the target is does not answer, without a look at its slices.
+fn of_one(axes: &Axes, target: &Coordinates, limit: Option<i64>) -> Status {
+    let is_disabled = |set: AxisSet| limit.is_some_and(|limit| set.len() as i64 > limit);
+    let has_axes = |set: AxisSet| set.iter().all(|axis| !target[usize::from(*axis)].is_nan());
+    match axes.sets.iter().find(|set| is_disabled(set) || has_axes(set)) {
+        Some(set) if is_disabled(set) => DISABLED,
+        Some(_) => FEW,
+        None => NO_AXIS,
     }
 }
 
