@@ -173,6 +173,14 @@ pub(crate) struct PointSet {
     pub(crate) number: u32,
     /// By row.
     pub(crate) points: Vec<RowPoint>,
+    pub(crate) setting: Setting,
+    /// Where shapes have no grid most sets have one point, of which nothing is looked up.
+    finders: OnceLock<Box<Finders>>,
+}
+
+/// What finds points, each made when it is first needed.
+#[derive(Debug)]
+struct Finders {
     /// For each set of axes: the places of the points that agree in all others.
     slices: Box<[OnceLock<Slices>]>,
     /// The same where on one axis equal or padded is near enough: by set and by the coordinates of the target.
@@ -180,8 +188,7 @@ pub(crate) struct PointSet {
     /// For each set of axes: points that agree in all others but the padded one.
     rounded_points: Box<[OnceLock<Numbers>]>,
     coordinates: [OnceLock<OnAxis>; MOST_AXES],
-    without: OnceLock<Box<PointSet>>,
-    pub(crate) setting: Setting,
+    without: OnceLock<PointSet>,
 }
 
 /// The coordinates of points on one axis.
@@ -212,17 +219,19 @@ impl OnAxis {
 
 impl PointSet {
     fn new(axes: &'static Axes) -> Self {
-        PointSet {
-            axes,
-            number: 0,
-            points: Vec::new(),
-            slices: axes.sets.iter().map(|_| OnceLock::new()).collect(),
-            rounded_slices: RwLock::default(),
-            rounded_points: axes.sets.iter().map(|_| OnceLock::new()).collect(),
-            coordinates: Default::default(),
-            without: OnceLock::new(),
-            setting: Setting::default(),
-        }
+        PointSet { axes, number: 0, points: Vec::new(), setting: Setting::default(), finders: OnceLock::new() }
+    }
+
+    fn finders(&self) -> &Finders {
+        self.finders.get_or_init(|| {
+            Box::new(Finders {
+                slices: self.axes.sets.iter().map(|_| OnceLock::new()).collect(),
+                rounded_slices: RwLock::default(),
+                rounded_points: self.axes.sets.iter().map(|_| OnceLock::new()).collect(),
+                coordinates: Default::default(),
+                without: OnceLock::new(),
+            })
+        })
     }
 
     #[cfg(test)]
@@ -232,9 +241,9 @@ impl PointSet {
 
     /// The points that have no coordinate on an axis, which is the same one at each call.
     pub(crate) fn without(&self, axis: usize) -> &PointSet {
-        self.without.get_or_init(|| {
+        self.finders().without.get_or_init(|| {
             let points = self.points.iter().filter(|point| point.at[axis].is_nan()).copied().collect();
-            Box::new(PointSet { points, number: self.number, setting: self.setting, ..PointSet::new(self.axes) })
+            PointSet { points, number: self.number, setting: self.setting, ..PointSet::new(self.axes) }
         })
     }
 
@@ -246,7 +255,7 @@ impl PointSet {
 
     /// The coordinates on an axis.
     pub(crate) fn on_axis(&self, axis: usize) -> &OnAxis {
-        self.coordinates[axis].get_or_init(|| {
+        self.finders().coordinates[axis].get_or_init(|| {
             let mut values: Vec<f64> = self.points.iter().map(|point| point.at[axis]).collect();
             let count = values.len();
             values.retain(|value| !value.is_nan());
@@ -272,7 +281,7 @@ impl PointSet {
     /// is. Only for kinds without a padded axis.
     pub(crate) fn slice(&self, set: usize, target: &Coordinates) -> Option<SliceRef<'_>> {
         let axes = self.axes.sets[set];
-        let slices = self.slices[set].get_or_init(|| Slices::of(axes, &self.points));
+        let slices = self.finders().slices[set].get_or_init(|| Slices::of(axes, &self.points));
         slices.around(axes, &self.points, target)
     }
 
@@ -280,7 +289,7 @@ impl PointSet {
     pub(crate) fn rounded_slice(&self, set: usize, target: &Coordinates, padded: u8) -> Arc<Slice> {
         let axes = self.axes.sets[set];
         let key = (set, others(target, axes));
-        if let Some(known) = self.rounded_slices.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(known) = self.finders().rounded_slices.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
         let but_padded = |at: &Coordinates| {
@@ -288,7 +297,7 @@ impl PointSet {
             key[usize::from(padded)] = 0;
             key
         };
-        let points = self.rounded_points[set].get_or_init(|| {
+        let points = self.finders().rounded_points[set].get_or_init(|| {
             let mut points = Numbers::default();
             for (number, point) in having(axes, &self.points) {
                 points.entry(but_padded(&point.at)).or_default().push(number);
@@ -300,7 +309,7 @@ impl PointSet {
         let points = near.iter().filter_map(|number| self.points.get(*number as usize));
         let fitting = points.filter(|point| is_equal_or_rounded(point.at[usize::from(padded)] as i64, wanted));
         let made = Arc::new(Slice::of(axes, fitting));
-        let mut known = self.rounded_slices.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.finders().rounded_slices.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_ROUNDED_SLICES {
             known.clear();
         }
