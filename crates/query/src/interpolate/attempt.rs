@@ -253,14 +253,13 @@ fn narrowest<'p>(
         }
         let wanted = coordinates(set, target);
         let wanted = &wanted[..set.len()];
-        // Points agree with the target in all other axes, and one alone is not where the target is.
+        // Points agree with the target in all other axes.
         let own = bits_of(set.iter().copied());
         let agrees = between & !own == 0;
-        let has_neighbours = |slice: &SliceRef<'_>| slice.count > 1 || between & own == 0;
         let tried = match limit {
             Some(limit) if set.len() as i64 > limit => Err(DISABLED),
             _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
-            _ => agrees.then(|| slice(at)).flatten().filter(has_neighbours).ok_or(FEW),
+            _ => agrees.then(|| slice(at)).flatten().ok_or(FEW),
         };
         let slice = match tried {
             Ok(slice) => slice,

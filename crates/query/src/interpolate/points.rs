@@ -2,7 +2,7 @@
 
 use super::axes::{Axes, Coordinates, Key, MOST_AXES, RowPoint};
 use super::kind::Setting;
-use super::slice::Slice;
+use super::slice::{Slice, sides};
 use super::slices::{Numbers, SliceRef, Slices, having, others};
 use super::tables::Tables;
 use crate::dtype::{is_same_name, one_spelling};
@@ -211,9 +211,7 @@ impl OnAxis {
         let from = STRIDE * self.marks.partition_point(|own| *own < wanted);
         let stride = self.values.get(from..)?.iter().take(STRIDE);
         let above = from + stride.map(|own| usize::from(*own < wanted)).sum::<usize>();
-        let high = *self.values.get(above)?;
-        let low = if high == wanted { high } else { *self.values.get(above.checked_sub(1)?)? };
-        Some([low, high])
+        sides(&self.values, above, wanted)
     }
 }
 

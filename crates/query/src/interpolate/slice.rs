@@ -4,6 +4,7 @@ mod finder;
 
 use super::axes::{AxisSet, RowPoint};
 use super::simplex::{self, ScaledPlaces};
+pub(super) use finder::sides;
 use finder::{Finder, Growing};
 use smallvec::SmallVec;
 use std::sync::OnceLock;

@@ -126,12 +126,14 @@ fn rising(all: &[At], axis: usize) -> Box<[f64]> {
 
 /// The nearest coordinates on both sides among some that rise, which may be the same; `None` if one is missing.
 fn bracket(rising: &[f64], wanted: f64) -> Option<[f64; 2]> {
-    let above = rising.partition_point(|own| *own < wanted);
+    sides(rising, rising.partition_point(|own| *own < wanted), wanted)
+}
+
+/// The same, where the first one that is not below is known.
+pub(in crate::interpolate) fn sides(rising: &[f64], above: usize, wanted: f64) -> Option<[f64; 2]> {
     let high = *rising.get(above)?;
-    if high == wanted {
-        return Some([high, high]);
-    }
-    Some([*rising.get(above.checked_sub(1)?)?, high])
+    let low = if high == wanted { high } else { *rising.get(above.checked_sub(1)?)? };
+    Some([low, high])
 }
 
 /// Coordinates as bits.
