@@ -1,20 +1,23 @@
 //! What a query costs as its table grows: between rows, and outside of them, under the default rules.
 //!
-//! Processor time, which other work on the machine does not change much. `cargo bench -p perfdb-query --bench growth` makes tables of 6,000 and 60,000 rows: a grid with holes, and shapes that have no grid,
-//! of products and of a kernel that nobody described.
+//! `cargo bench -p perfdb-query --bench growth` makes tables of 200, 6,000 and 60,000 rows: a grid with holes, and shapes that have no grid, of products and of a kernel that nobody described.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use perfdb_query::{DType, Database, Layer, Query, Reader, ReaderSemantics, Tensor};
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 const QUERIES: usize = 1000;
-const RUNS: usize = 3;
-/// Processor time of a sample.
-const SAMPLE_US: f64 = 2e5;
+/// Rounds after which all is made that queries of a kind need.
+const WARM_UP: usize = 8;
+/// How long queries of a kind are asked.
+const MEASURED: Duration = Duration::from_millis(600);
+/// Queries, of which a clock can tell how long they take.
+const TIMED_TOGETHER: usize = 50;
 
 fn main() -> AnyResult<()> {
     if let [_, flag, kernel, shape, kind, rows, times] = &std::env::args().collect::<Vec<_>>()[..]
@@ -37,11 +40,8 @@ fn of_table(kernel: &str, rows: usize, name: &str, shape: fn(usize, usize) -> [i
     for (kind, of) in kinds() {
         let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
         let hits = asked(&reader, &queries);
-        let mut best = f64::INFINITY;
-        for _ in 0..RUNS {
-            best = best.min(cost_us(&reader, &queries)?);
-        }
-        println!("{kernel}, {rows} rows, {name}, {kind}: {best:.2} us per query, {hits} of {QUERIES} answered");
+        let cost_us = cost_us(&reader, &queries);
+        println!("{kernel}, {rows} rows, {name}, {kind}: {cost_us:.2} us per query, {hits} of {QUERIES} answered");
     }
     Ok(())
 }
@@ -68,25 +68,19 @@ fn count(kernel: &str, shape: &str, kind: &str, rows: usize, times: usize) -> An
     Ok(())
 }
 
-/// What a query costs: all of them again and again, until the clock, which goes in steps of 4 ms, can tell.
-fn cost_us(reader: &Reader, queries: &[Query]) -> AnyResult<f64> {
-    let start = processor_us()?;
-    let mut rounds = 0.0;
-    loop {
-        black_box(asked(reader, queries));
-        rounds += 1.0;
-        let spent = processor_us()? - start;
-        if spent >= SAMPLE_US {
-            return Ok(spent / rounds / queries.len() as f64);
+/// What a query costs. Of each few queries the fastest of many rounds counts: the one that other work on the machine delayed least.
+fn cost_us(reader: &Reader, queries: &[Query]) -> f64 {
+    let mut fastest = vec![Duration::MAX; queries.len().div_ceil(TIMED_TOGETHER)];
+    (0..WARM_UP).for_each(|_| _ = black_box(asked(reader, queries)));
+    let start = Instant::now();
+    while start.elapsed() < MEASURED {
+        for (queries, fastest) in queries.chunks(TIMED_TOGETHER).zip(&mut fastest) {
+            let start = Instant::now();
+            black_box(asked(reader, queries));
+            *fastest = start.elapsed().min(*fastest);
         }
     }
-}
-
-/// How long this thread has run.
-fn processor_us() -> AnyResult<f64> {
-    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds: f64 = statistics.split_whitespace().next().ok_or("no number")?.parse()?;
-    Ok(nanoseconds / 1e3)
+    fastest.iter().sum::<Duration>().as_secs_f64() * 1e6 / queries.len() as f64
 }
 
 fn asked(reader: &Reader, queries: &[Query]) -> usize {
