@@ -21,6 +21,8 @@ const MOST_FITTED: usize = 4000;
 const FEWEST_FOR_ROOFLINE: usize = 12;
 /// Descents of the search for ranges, where the work is learnt.
 const GENERIC_DESCENTS: usize = 5;
+/// Rows of described work that are many.
+const MANY: usize = 400;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
 /// Rows of a slice that two possible works are compared on, and how much less the second one must miss: a share of what the first one misses.
@@ -71,7 +73,14 @@ impl Model {
         scale.coupling = coupled(&scale, coupling.unwrap_or_default());
         coordinates.chunks_exact_mut(dims).for_each(|row| scale.couple(row));
         let within_reach: Vec<f64> = values.iter().map(|value| outliers::within_reach(*value)).collect();
-        let field = Field { dims, coordinates: &coordinates, values: &within_reach, slices: &ranges, steps: &steps };
+        let field = Field {
+            dims,
+            coordinates: &coordinates,
+            values: &within_reach,
+            slices: &ranges,
+            steps: &steps,
+            has_many: powers.is_empty() && count >= MANY,
+        };
         // Sizes that nobody described need more rows to tell them apart, and what is found depends more on where the search began.
         let (most, descents) = if powers.is_empty() {
             (neighbours(dims), most_descents(dims))

@@ -1,10 +1,11 @@
-//! The correlation that leaving rows out one by one likes best.
+//! The correlation that predicts rows best that are left out: alone, and along with all rows of about their size on one axis.
 
 use crate::predict::forest::Forest;
 use crate::predict::kriging::{
     Correlation, CorrelationKernel, CorrelationKernels, Correlations, MOST_NEIGHBOURS, SQRT_3,
 };
 use crate::predict::rows::choose;
+use crate::predict::side::SAME;
 use std::ops::Range;
 
 /// Rows that are left out at most: more where there are more lengths that they must tell.
@@ -28,6 +29,8 @@ const MOST_PAIRS: usize = MOST_NEIGHBOURS * (MOST_NEIGHBOURS + 1) / 2;
 const LENGTHS: [f64; 8] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 const NUGGETS: [f64; 6] = [1e-4, 1e-3, 1e-2, 0.05, 0.2, 0.5];
 const LONG_SHARES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 0.9];
+/// Octaves up to which two sizes are about the same.
+const ABOUT: f64 = 0.05;
 /// What a change must win.
 const GAIN: f64 = 0.999;
 
@@ -48,6 +51,8 @@ pub(crate) struct Field<'f> {
     pub(crate) slices: &'f [Range<usize>],
     /// One median grid step of each axis.
     pub(crate) steps: &'f [f64],
+    /// Whether there are so many rows that one which cannot be right chooses nothing, though half of the cases leave many of its neighbours out.
+    pub(crate) has_many: bool,
 }
 
 /// What a trial changes.
@@ -154,14 +159,32 @@ impl Field<'_> {
         for (point, row) in order.iter().enumerate() {
             place_of[*row as usize] = point as u32;
         }
-        let case = |row: &usize| {
+        let axes = self.axes_left_out();
+        let case = |(number, row): (usize, &usize)| {
             let point = place_of[*row];
             let slice = forest.slice_of(point);
-            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(point), neighbours, &|other| other != point);
+            let axis = number.is_multiple_of(2).then(|| axes.get(number / 2 % axes.len().max(1)).copied()).flatten();
+            let is_about = |other: u32| {
+                let at = |row: usize, axis: usize| self.coordinates[row * self.dims + axis];
+                axis.is_some_and(|axis| (at(order[other as usize] as usize, axis) - at(*row, axis)).abs() <= ABOUT)
+            };
+            let passes = |other| other != point && !is_about(other);
+            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(point), neighbours, &passes);
             let rows = near.rows().iter().map(|point| order[*point as usize] as usize);
             Case::new(self, std::iter::once(*row).chain(rows).collect())
         };
-        chosen.iter().map(case).collect()
+        chosen.iter().enumerate().map(case).collect()
+    }
+
+    /// The axes on which every second row is left out along with all of about its size. Sizes that are asked for lie between measured ones; where
+    /// these come in pairs, 256 and 257, the other one of a pair tells a row, but nothing of what lies between.
+    fn axes_left_out(&self) -> Vec<usize> {
+        let has_pairs = |axis: usize| {
+            let mut sizes: Vec<f64> = self.coordinates.iter().skip(axis).step_by(self.dims).copied().collect();
+            sizes.sort_unstable_by(f64::total_cmp);
+            sizes.windows(2).any(|pair| (SAME..=ABOUT).contains(&(pair[1] - pair[0])))
+        };
+        (0..self.dims).filter(|axis| self.has_many || has_pairs(*axis)).collect()
     }
 
     fn slice_of(&self, row: usize) -> usize {

@@ -1,7 +1,7 @@
 //! What leaving rows out one by one tells.
 
 use super::*;
-use crate::predict::{Attention, Class, Collective, Point};
+use crate::predict::{Attention, Class, Collective, MatMul, Operands, Point, Precision};
 
 /// Forty-one sizes, each a quarter octave from the next, whose times go up and down by a hundredth; one takes five times as long.
 fn with_outlier(outlier: u32) -> Model {
@@ -133,4 +133,32 @@ fn a_configuration_of_another_slice_is_new() {
     let model = Model::build(vec![slice(&[2.0, 4.0, 8.0], 0), slice(&[2.0, 8.0], 100)], Some(0)).expect("rows");
     let class = |slice: usize| model.predict(slice, &point(12, 4.0)).expect("an answer").class;
     assert_eq!([class(0), class(1)], [Class::Measured, Class::NewConfiguration]);
+}
+
+/// Products of sizes in pairs, with a tile more for the larger one, over a grid of columns and inner sizes.
+fn assert_between_pairs(grid: &[f64]) {
+    let time_us = |size: f64, columns: f64, inner: f64| 2.0 + (size / 256.0).ceil() * columns * inner / 4e5;
+    let product = |rows, columns, inner| Point::matmul(MatMul { rows, columns, inner }, Operands::of(Precision::Bf16));
+    let mut rows = Rows::new(3);
+    for (columns, inner) in grid.iter().flat_map(|columns| grid.iter().map(|inner| (*columns, *inner))) {
+        for size in [256.0, 257.0, 512.0, 513.0, 1024.0, 1025.0, 2048.0, 2049.0, 4096.0, 4097.0] {
+            let number = rows.len() as u32;
+            rows.push(number, &product(size, columns, inner), time_us(size, columns, inner), None);
+        }
+    }
+    let model = Model::build(vec![rows], Some(0)).expect("rows");
+    for (below, above) in [(257.0, 512.0), (513.0, 1024.0), (1025.0, 2048.0), (2049.0, 4096.0)] {
+        for (columns, inner) in [(2048.0, 4096.0), (3072.0, 3072.0), (8192.0, 1024.0)] {
+            let ends = [below, above].map(|size| time_us(size, columns, inner));
+            let size = (below * above).sqrt().round();
+            let found = model.predict(0, &product(size, columns, inner)).expect("a slice").duration_us;
+            assert!(ends[0] * 0.9 < found && found < ends[1] * 1.1, "{size} {columns} {inner}: {found}, {ends:?}");
+        }
+    }
+}
+
+#[test]
+fn sizes_between_measured_pairs_take_what_their_neighbours_do() {
+    assert_between_pairs(&[1024.0, 2048.0, 3072.0, 8192.0]);
+    assert_between_pairs(&[512.0, 1024.0, 2048.0, 3072.0, 4096.0, 6144.0, 8192.0, 12288.0]);
 }

@@ -13,7 +13,8 @@ fn slice_lengths(value: impl Fn(usize, u64) -> f64) -> Vec<f64> {
     let coordinates: Vec<f64> = (0..80).map(|row| f64::from(row % 40)).collect();
     let values: Vec<f64> = (0..80).map(|row| value(row / 40, row as u64 % 40)).collect();
     let slices = [0..40, 40..80];
-    let field = Field { dims: 1, coordinates: &coordinates, values: &values, slices: &slices, steps: &[1.0] };
+    let field =
+        Field { dims: 1, coordinates: &coordinates, values: &values, slices: &slices, steps: &[1.0], has_many: false };
     field.search(12, most_descents(1)).slice_lengths
 }
 
