@@ -16,7 +16,7 @@ const QUERIES: usize = 1000;
 const WARM_UP: usize = 8;
 /// How long queries of a kind are asked.
 const MEASURED: Duration = Duration::from_millis(600);
-/// Queries, of which a clock can tell how long they take.
+/// Queries that take much longer than a look at the clock.
 const TIMED_TOGETHER: usize = 50;
 
 fn main() -> AnyResult<()> {

@@ -51,7 +51,7 @@ pub(crate) struct Field<'f> {
     pub(crate) slices: &'f [Range<usize>],
     /// One median grid step of each axis.
     pub(crate) steps: &'f [f64],
-    /// Whether there are so many rows that one which cannot be right chooses nothing, though half of the cases leave many of its neighbours out.
+    /// Whether rows are many, of which one that cannot be right chooses nothing, though half of the cases leave many of its neighbours out.
     pub(crate) has_many: bool,
 }
 

@@ -25,10 +25,12 @@ impl Buffer {
     }
 
     /// Forgets everything, and leaves room in front of up to `count` bytes that follow.
-    pub(super) fn clear_with_front(&mut self, room: usize, count: usize) {
+    pub(super) fn clear_with_front(&mut self, room: usize, count: usize) -> io::Result<()> {
         self.clear();
+        self.reserve(room + count)?;
         self.room(room + count);
         (self.start, self.end) = (room, room);
+        Ok(())
     }
 
     /// Forgets the first `count` bytes.
@@ -76,6 +78,7 @@ impl Buffer {
     pub(crate) fn read_at(&mut self, from: &Positioned, position: u64, count: usize) -> io::Result<usize> {
         let left = usize::try_from(from.size().saturating_sub(position)).unwrap_or(usize::MAX);
         let count = count.min(left);
+        self.reserve(count)?;
         from.read_exact(position, self.room(count))?;
         self.end += count;
         Ok(count)
@@ -83,6 +86,9 @@ impl Buffer {
 
     /// Adds up to `count` bytes of a stream, fewer only at its end or before a fault; returns how many, and the fault.
     pub(super) fn read_from(&mut self, from: &mut dyn Read, count: usize) -> (usize, Option<io::Error>) {
+        if let Err(error) = self.reserve(count) {
+            return (0, Some(error));
+        }
         let mut added = 0;
         while added < count {
             match from.read(self.room(count - added)) {
@@ -98,16 +104,28 @@ impl Buffer {
         (added, None)
     }
 
+    /// Takes memory for as many bytes more; an error where there is none.
+    fn reserve(&mut self, count: usize) -> io::Result<()> {
+        self.make_way(count);
+        let more = (self.end + count).saturating_sub(self.memory.len());
+        Ok(self.memory.try_reserve(more)?)
+    }
+
     fn room(&mut self, count: usize) -> &mut [u8] {
-        if self.memory.len() < self.end + count {
-            self.memory.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
+        self.make_way(count);
         let end = self.end + count;
         if self.memory.len() < end {
             self.memory.resize(end, 0);
         }
         &mut self.memory[self.end..end]
+    }
+
+    /// Moves what is here to the front where there is no room behind it.
+    fn make_way(&mut self, count: usize) {
+        if self.memory.len() < self.end + count {
+            self.memory.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
     }
 }
 
@@ -119,7 +137,7 @@ mod tests {
     fn a_block_takes_what_is_there_in_front_of_it_or_is_copied_behind() {
         for room in 0..6 {
             let mut block = Buffer::default();
-            block.clear_with_front(room, 5);
+            block.clear_with_front(room, 5).expect("memory");
             block.add(b"block");
             let mut buffer = Buffer::default();
             buffer.add(b"gone...");

@@ -84,8 +84,10 @@ impl Read for Inflated {
 fn inflate(mut members: Members<impl BufRead>, free: &Receiver<Buffer>, send: &SyncSender<io::Result<Buffer>>) {
     loop {
         let mut block = free.try_recv().unwrap_or_default();
-        block.clear_with_front(FRONT, PIECE);
-        let (count, fault) = block.read_from(&mut members, PIECE);
+        let (count, fault) = match block.clear_with_front(FRONT, PIECE) {
+            Ok(()) => block.read_from(&mut members, PIECE),
+            Err(fault) => (0, Some(fault)),
+        };
         // What came before a fault belongs to the text that a message may point into.
         if count > 0 && send.send(Ok(block)).is_err() {
             // Nobody wants the rest.
