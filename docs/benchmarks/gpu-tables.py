@@ -27,8 +27,9 @@ try:
 except ImportError:  # Not needed with --imported.
     parquet = None
 
-# Name, file, family, names of columns, group, axes, size, configuration, and the axes of which every value is left out.
-GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype", "kernel_source"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"])
+# Name, file, family, names of columns, group, axes, size, configuration, the axes of which every value is left out, and those of which it is
+# left out along with all within 3 %: where sizes come in pairs, such as 256 and 257, others lie between them.
+GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype", "kernel_source"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"], between=["m"])
 PREFILL = dict(
     family="prefill_attention", rename={"isl": "query_tokens", "num_heads": "heads", "num_key_value_heads": "kv_heads", "batch_size": "batch", "attn_dtype": "dtype", "kv_cache_dtype": "kv_dtype"},
     group=["dtype", "kv_dtype", "head_dim", "window_size", "kernel_source"], axes=["batch", "query_tokens", "heads", "kv_heads"], size="query_tokens", config=["heads", "kv_heads"], out=["query_tokens", "batch"], only={"head_dim": 128, "window_size": 0})
@@ -89,6 +90,13 @@ def tasks(name, kind, points, most):
         for value in sorted({point[1][at] for point in points}):
             asked = {i for i, point in enumerate(points) if point[1][at] == value}
             yield f"every {axis}", f"{name} {axis}={value}", asked, set(sorted(asked, key=lambda i: chance(name, axis, points[i][:2]))[:most])
+    for axis in kind.get("between", []):
+        at = kind["axes"].index(axis)
+        values = sorted({point[1][at] for point in points})
+        for value in values[1:-1]:
+            about = {i for i, point in enumerate(points) if value / 1.03 <= point[1][at] <= value * 1.03}
+            own = (i for i in about if points[i][1][at] == value)
+            yield f"between every {axis}", f"{name} {axis}~{value}", about, set(sorted(own, key=lambda i: chance(name, axis, points[i][:2]))[:most])
     if kind["out"]:
         return
     known = {i for i, point in enumerate(points) if chance(name, "sparse", point[:2]) < 0.1}
@@ -530,7 +538,7 @@ def main():
             ways = [("perfdb", found)]
             if arguments.process and kind["family"] in ("generic", "collective"):
                 ways.append(("Gaussian process", process(points, hidden, asked)))
-            if arguments.aiconfigurator and kind is GEMM:
+            if arguments.aiconfigurator and kind is GEMM and "=" in task:
                 axis, value = task.rsplit(" ", 1)[1].split("=")
                 ways.append(("AIConfigurator", theirs(arguments.data, file, points, asked, axis, int(value))))
             for way, found in ways:
@@ -540,7 +548,7 @@ def main():
                 for dtype, rows in by_type.items():
                     of = [cells[f"{name} {dtype}".strip(), left_out, way]]
                     if dtype:
-                        of.append(totals[f"all {'products' if kind is GEMM else 'attention'}, {dtype}", "every value", way])
+                        of.append(totals[f"all {'products' if kind is GEMM else 'attention'}, {dtype}", "between sizes" if left_out.startswith("between") else "every value", way])
                     elif kind["family"] == "generic":
                         of.append(totals["all kernels that nobody described", left_out, way])
                     scores = score(points, rows, found)

@@ -21,7 +21,7 @@ const MOST_FITTED: usize = 4000;
 const FEWEST_FOR_ROOFLINE: usize = 12;
 /// Descents of the search for ranges, where the work is learnt.
 const GENERIC_DESCENTS: usize = 5;
-/// Rows of described work that are many.
+/// Rows of a slice, of described work, that are many.
 const MANY: usize = 400;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
@@ -79,7 +79,7 @@ impl Model {
             values: &within_reach,
             slices: &ranges,
             steps: &steps,
-            has_many: powers.is_empty() && count >= MANY,
+            has_many: powers.is_empty() && settled.iter().all(|slice| slice.measured.len() >= MANY),
         };
         // Sizes that nobody described need more rows to tell them apart, and what is found depends more on where the search began.
         let (most, descents) = if powers.is_empty() {

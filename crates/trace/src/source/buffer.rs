@@ -120,7 +120,7 @@ impl Buffer {
         &mut self.memory[self.end..end]
     }
 
-    /// Moves what is here to the front where there is no room behind it.
+    /// Moves what is here to the front where the room behind it is too small.
     fn make_way(&mut self, count: usize) {
         if self.memory.len() < self.end + count {
             self.memory.copy_within(self.start..self.end, 0);
