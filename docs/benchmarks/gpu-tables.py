@@ -85,18 +85,14 @@ def read(path, kind):
 
 def tasks(name, kind, points, most):
     """Kind of the task, its name, and which points are asked (or nothing is known of)."""
-    for axis in kind["out"]:
-        at = kind["axes"].index(axis)
-        for value in sorted({point[1][at] for point in points}):
-            asked = {i for i, point in enumerate(points) if point[1][at] == value}
-            yield f"every {axis}", f"{name} {axis}={value}", asked, set(sorted(asked, key=lambda i: chance(name, axis, points[i][:2]))[:most])
-    for axis in kind.get("between", []):
-        at = kind["axes"].index(axis)
-        values = sorted({point[1][at] for point in points})
-        for value in values[1:-1]:
-            about = {i for i, point in enumerate(points) if value / 1.03 <= point[1][at] <= value * 1.03}
-            own = (i for i in about if points[i][1][at] == value)
-            yield f"between every {axis}", f"{name} {axis}~{value}", about, set(sorted(own, key=lambda i: chance(name, axis, points[i][:2]))[:most])
+    for left_out, axes, about in (("every", kind["out"], 1), ("between every", kind.get("between", []), 1.03)):
+        for axis in axes:
+            at = kind["axes"].index(axis)
+            values = sorted({point[1][at] for point in points})
+            for value in values if about == 1 else values[1:-1]:
+                hidden = {i for i, point in enumerate(points) if value / about <= point[1][at] <= value * about}
+                own = (i for i in hidden if points[i][1][at] == value)
+                yield f"{left_out} {axis}", f"{name} {axis}={value}", hidden, set(sorted(own, key=lambda i: chance(name, axis, points[i][:2]))[:most])
     if kind["out"]:
         return
     known = {i for i, point in enumerate(points) if chance(name, "sparse", point[:2]) < 0.1}
@@ -538,7 +534,7 @@ def main():
             ways = [("perfdb", found)]
             if arguments.process and kind["family"] in ("generic", "collective"):
                 ways.append(("Gaussian process", process(points, hidden, asked)))
-            if arguments.aiconfigurator and kind is GEMM and "=" in task:
+            if arguments.aiconfigurator and kind is GEMM and left_out.startswith("every"):
                 axis, value = task.rsplit(" ", 1)[1].split("=")
                 ways.append(("AIConfigurator", theirs(arguments.data, file, points, asked, axis, int(value))))
             for way, found in ways:

@@ -10,7 +10,7 @@ use crate::predict::point::Coupling;
 use crate::predict::power::{FEWEST_PER_POWER, Power};
 use crate::predict::rows::{Rows, Settled, choose};
 use crate::predict::scale::Scale;
-use crate::predict::search::{Field, Ranges, most_descents, neighbours};
+use crate::predict::search::{Field, Ranges, most_descents, neighbours, steps};
 use crate::predict::work_range::WorkRange;
 use crate::roofline::{Roofline, Terms, Work};
 use std::ops::Range;
@@ -394,10 +394,7 @@ fn coupled(scale: &Scale, coupling: &[Coupling]) -> Vec<[usize; 2]> {
 /// The median difference of neighbouring values on each axis.
 fn grid_steps(dims: usize, coordinates: &[f64]) -> Vec<f64> {
     let step = |axis: usize| {
-        let mut values: Vec<f64> = coordinates.iter().skip(axis).step_by(dims).copied().collect();
-        values.sort_unstable_by(f64::total_cmp);
-        values.dedup();
-        let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let steps = steps(coordinates, dims, axis);
         if steps.is_empty() { 1.0 } else { middle(steps) }
     };
     (0..dims).map(step).collect()

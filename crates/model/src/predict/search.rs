@@ -51,7 +51,7 @@ pub(crate) struct Field<'f> {
     pub(crate) slices: &'f [Range<usize>],
     /// One median grid step of each axis.
     pub(crate) steps: &'f [f64],
-    /// Whether rows are many, of which one that cannot be right chooses nothing, though half of the cases leave many of its neighbours out.
+    /// Whether each slice has many rows. Of few, one that cannot be right would choose the lengths where sizes are left out.
     pub(crate) has_many: bool,
 }
 
@@ -101,7 +101,8 @@ impl Field<'_> {
         };
         let chosen = choose(self.values.len(), most_left_out(self.dims), 11);
         let errors_of = |cases: &[Case], ranges: &Ranges| cases.iter().map(|case| case.error(ranges)).collect();
-        let mut cases = self.cases(&chosen, self.steps, &vec![1.0; slice_count], neighbours);
+        let axes = self.axes_left_out();
+        let mut cases = self.cases(&chosen, &axes, self.steps, &vec![1.0; slice_count], neighbours);
         let mut errors: Vec<f64> = errors_of(&cases, &ranges);
         let mut found: Vec<(f64, Ranges)> = Vec::new();
         for _ in 0..descents {
@@ -109,7 +110,7 @@ impl Field<'_> {
             if found.iter().any(|(_, earlier)| *earlier == ranges) {
                 break;
             }
-            cases = self.cases(&chosen, &ranges.lengths, &ranges.slice_lengths, neighbours);
+            cases = self.cases(&chosen, &axes, &ranges.lengths, &ranges.slice_lengths, neighbours);
             errors = errors_of(&cases, &ranges);
             found.push((mean(&errors), ranges.clone()));
         }
@@ -152,18 +153,24 @@ impl Field<'_> {
         }
     }
 
-    /// The chosen rows, each with its neighbours in a metric.
-    fn cases(&self, chosen: &[usize], lengths: &[f64], slice_lengths: &[f64], neighbours: usize) -> Vec<Case> {
+    /// The chosen rows, each with its neighbours in a metric; every second one without those of about its size on one of some axes, in turn.
+    fn cases(
+        &self,
+        chosen: &[usize],
+        axes: &[usize],
+        lengths: &[f64],
+        slice_lengths: &[f64],
+        neighbours: usize,
+    ) -> Vec<Case> {
         let (forest, order) = self.plant(lengths, slice_lengths);
         let mut place_of = vec![0; order.len()];
         for (point, row) in order.iter().enumerate() {
             place_of[*row as usize] = point as u32;
         }
-        let axes = self.axes_left_out();
         let case = |(number, row): (usize, &usize)| {
             let point = place_of[*row];
             let slice = forest.slice_of(point);
-            let axis = number.is_multiple_of(2).then(|| axes.get(number / 2 % axes.len().max(1)).copied()).flatten();
+            let axis = (number.is_multiple_of(2) && !axes.is_empty()).then(|| axes[number / 2 % axes.len()]);
             let is_about = |other: u32| {
                 let at = |row: usize, axis: usize| self.coordinates[row * self.dims + axis];
                 axis.is_some_and(|axis| (at(order[other as usize] as usize, axis) - at(*row, axis)).abs() <= ABOUT)
@@ -179,17 +186,22 @@ impl Field<'_> {
     /// The axes on which every second row is left out along with all of about its size. Sizes that are asked for lie between measured ones; where
     /// these come in pairs, 256 and 257, the other one of a pair tells a row, but nothing of what lies between.
     fn axes_left_out(&self) -> Vec<usize> {
-        let has_pairs = |axis: usize| {
-            let mut sizes: Vec<f64> = self.coordinates.iter().skip(axis).step_by(self.dims).copied().collect();
-            sizes.sort_unstable_by(f64::total_cmp);
-            sizes.windows(2).any(|pair| (SAME..=ABOUT).contains(&(pair[1] - pair[0])))
-        };
+        let has_pairs =
+            |axis: usize| steps(self.coordinates, self.dims, axis).iter().any(|step| (SAME..=ABOUT).contains(step));
         (0..self.dims).filter(|axis| self.has_many || has_pairs(*axis)).collect()
     }
 
     fn slice_of(&self, row: usize) -> usize {
         self.slices.partition_point(|slice| slice.end <= row)
     }
+}
+
+/// The differences of neighbouring values on an axis.
+pub(crate) fn steps(coordinates: &[f64], dims: usize, axis: usize) -> Vec<f64> {
+    let mut values: Vec<f64> = coordinates.iter().skip(axis).step_by(dims).copied().collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    values.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
