@@ -17,7 +17,7 @@ pub(crate) enum AttentionForm {
 }
 
 /// What distinguishes a family beyond what its descriptions say.
-pub(crate) struct Family {
+pub(crate) struct ModelFamily {
     /// `model_type`, also of the text part of models that see.
     pub(crate) name: &'static str,
     pub(crate) attention: AttentionForm,
@@ -28,24 +28,24 @@ pub(crate) struct Family {
     pub(crate) is_simulated: bool,
 }
 
-const fn grouped(name: &'static str, normalises: bool, has_bias: bool) -> Family {
+const fn grouped(name: &'static str, normalises: bool, has_bias: bool) -> ModelFamily {
     let attention = AttentionForm::Grouped;
-    Family { name, attention, normalises, has_bias, ties_embeddings: false, is_simulated: false }
+    ModelFamily { name, attention, normalises, has_bias, ties_embeddings: false, is_simulated: false }
 }
 
-const fn latent(name: &'static str) -> Family {
-    Family { attention: AttentionForm::Latent, ..grouped(name, false, false) }
+const fn latent(name: &'static str) -> ModelFamily {
+    ModelFamily { attention: AttentionForm::Latent, ..grouped(name, false, false) }
 }
 
-const fn simulated(family: Family) -> Family {
-    Family { is_simulated: true, ..family }
+const fn simulated(family: ModelFamily) -> ModelFamily {
+    ModelFamily { is_simulated: true, ..family }
 }
 
-const fn tied(family: Family) -> Family {
-    Family { ties_embeddings: true, ..family }
+const fn tied(family: ModelFamily) -> ModelFamily {
+    ModelFamily { ties_embeddings: true, ..family }
 }
 
-const FAMILIES: [Family; 29] = [
+const FAMILIES: [ModelFamily; 29] = [
     simulated(grouped("llama", false, false)),
     simulated(grouped("mistral", false, false)),
     grouped("mixtral", false, false),
@@ -125,7 +125,7 @@ impl Description {
         if text.get("quantization_config").is_some() { text } else { &self.whole }
     }
 
-    pub(crate) fn family(&self, is_of_interest: impl Fn(&Family) -> bool) -> Field<&'static Family> {
+    pub(crate) fn family(&self, is_of_interest: impl Fn(&ModelFamily) -> bool) -> Field<&'static ModelFamily> {
         let of_whole = || self.whole.get("model_type").and_then(Value::as_str);
         let Some(name) = self.name("model_type")?.or_else(of_whole) else {
             return fault("model_type", "is missing");

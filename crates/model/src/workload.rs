@@ -13,18 +13,18 @@
 //! ```
 //!
 //! What an operator does is known by its name without namespace and without the `_` of operators that work in place. The formulas
-//! are those of [the families](Family); an operator that is in none of them, or whose arguments do not fit, has no work: nothing is
+//! are those of [the kinds](OperatorKind); an operator that is in none of them, or whose arguments do not fit, has no work: nothing is
 //! guessed. Each operand counts once, as if the caches were perfect, so that work over time never flatters a kernel.
 
 mod call;
 mod element;
-mod family;
 mod formulas;
 mod kernel;
 mod lengths;
+mod operator_kind;
 
 pub use call::{Arguments, Call, CallWork, Message, Unit};
-pub use family::{Family, Keys, PackedCall, Product};
 pub use formulas::{AttentionBatch, PackedAttention};
 pub use kernel::{AttentionKernel, product_precision};
 pub use lengths::{BatchLengths, Lengths};
+pub use operator_kind::{Keys, OperatorKind, PackedCall, Product};

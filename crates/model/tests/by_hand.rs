@@ -2,7 +2,7 @@
 
 use perfdb_model::predict::plan::{farthest, in_steps, next, scores, spread};
 use perfdb_model::predict::{
-    Class, Columns, Doubt, Family, Model, Point, Rows, Table, Timed, configuration, log_deviation, measured_interval,
+    Class, ColumnSet, Columns, Doubt, Model, Point, Rows, Table, Timed, configuration, log_deviation, measured_interval,
 };
 
 fn is_close(found: f64, expected: f64) -> bool {
@@ -12,20 +12,20 @@ fn is_close(found: f64, expected: f64) -> bool {
 #[test]
 fn families_have_the_names_of_tables() {
     let named = [
-        ("gemm", Family::MatMul),
-        ("prefill_attention", Family::PrefillAttention),
-        ("decode_attention", Family::DecodeAttention),
-        ("mla", Family::LatentAttention),
-        ("moe", Family::Experts),
-        ("collective", Family::Collective),
-        ("elementwise", Family::Elementwise),
-        ("layers", Family::Layers),
-        ("mixed_attention", Family::MixedAttention),
+        ("gemm", ColumnSet::MatMul),
+        ("prefill_attention", ColumnSet::PrefillAttention),
+        ("decode_attention", ColumnSet::DecodeAttention),
+        ("mla", ColumnSet::LatentAttention),
+        ("moe", ColumnSet::Experts),
+        ("collective", ColumnSet::Collective),
+        ("elementwise", ColumnSet::Elementwise),
+        ("layers", ColumnSet::Layers),
+        ("mixed_attention", ColumnSet::MixedAttention),
     ];
     for (name, family) in named {
-        assert_eq!(Family::named(name), Some(family), "{name}");
+        assert_eq!(ColumnSet::named(name), Some(family), "{name}");
     }
-    assert_eq!(Family::named("MoE"), None);
+    assert_eq!(ColumnSet::named("MoE"), None);
 }
 
 #[test]
@@ -84,15 +84,18 @@ fn mixed_attention_counts_pairs_of_tokens_and_tokens_that_are_read() {
             None
         }
     }
-    let point = |columns: &[(&str, f64)]| Family::MixedAttention.point(&Named(columns)).expect("all columns");
+    let point = |columns: &[(&str, f64)]| ColumnSet::MixedAttention.point(&Named(columns)).expect("all columns");
     // Two requests of 4 tokens after 10: each token attends to 10, to half of its 4 and to itself.
     let requests = point(&[("batch", 2.0), ("query_tokens", 4.0), ("past_tokens", 10.0)]);
     assert_eq!((requests.work.operations, requests.work.bytes), (2.0 * 4.0 * 13.0, 2.0 * 15.0));
     // A chunk of 4 tokens after 10, and 3 requests that read 7 tokens and their own.
     let mixed = point(&[("prefill_chunk", 4.0), ("kv_prefill", 10.0), ("n_decode", 3.0), ("kv_decode", 7.0)]);
     assert_eq!((mixed.work.operations, mixed.work.bytes), (4.0 * 12.5 + 4.0, 3.0 * 8.0 + 14.0));
-    assert_eq!((mixed.axes.as_slice(), mixed.axes[Family::MixedAttention.size()]), (&[4.0, 10.0, 3.0, 7.0][..], 7.0));
-    assert_eq!((Family::DecodeAttention.size(), Family::Layers.size()), (1, 0));
+    assert_eq!(
+        (mixed.axes.as_slice(), mixed.axes[ColumnSet::MixedAttention.size()]),
+        (&[4.0, 10.0, 3.0, 7.0][..], 7.0)
+    );
+    assert_eq!((ColumnSet::DecodeAttention.size(), ColumnSet::Layers.size()), (1, 0));
 }
 
 #[test]

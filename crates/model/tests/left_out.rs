@@ -3,7 +3,7 @@
 use super::row;
 
 use perfdb_model::predict::{
-    Class, Columns, Family, MatMul, Operands, Point, Precision, Rows, Table, Work, configuration,
+    Class, ColumnSet, Columns, MatMul, Operands, Point, Precision, Rows, Table, Work, configuration,
 };
 use row::Row;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ struct Score {
 /// Leaves a share of the rows of a table out and predicts them from the others.
 fn score(
     path: &Path,
-    family: Family,
+    family: ColumnSet,
     group: &[&str],
     time: (&str, f64),
     constants: &serde_json::Value,
@@ -84,11 +84,11 @@ fn root() -> PathBuf {
 fn a_made_up_table_is_predicted_within_its_noise_and_steps() -> Result<(), Box<dyn Error>> {
     let path = root().join("testdata/prediction/products.csv");
     let none = serde_json::Value::Null;
-    let single = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, one_in(10))?;
+    let single = score(&path, ColumnSet::MatMul, &[], ("time_us", 1.0), &none, one_in(10))?;
     assert!(single.asked > 80 && single.median < 0.03 && single.nine_of_ten < 0.15, "{single:?}");
     assert!((0.82..=0.98).contains(&single.covered), "{single:?}");
     let weights = |point: &Point| configuration(&point.axes[1..]).is_multiple_of(8);
-    let whole = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, weights)?;
+    let whole = score(&path, ColumnSet::MatMul, &[], ("time_us", 1.0), &none, weights)?;
     assert!(whole.asked > 40 && whole.nine_of_ten < 0.35, "{whole:?}");
     assert!((0.75..=1.0).contains(&whole.covered), "{whole:?}");
     Ok(())
@@ -183,7 +183,7 @@ fn measured_tables_are_predicted_as_well_as_is_claimed() -> Result<(), Box<dyn E
     ] {
         let table = all.as_array().into_iter().flatten().find(|table| table["table"] == name);
         let table = table.ok_or("a table that is not listed")?;
-        let family = table["family"].as_str().and_then(Family::named).ok_or("unknown family")?;
+        let family = table["family"].as_str().and_then(ColumnSet::named).ok_or("unknown family")?;
         let group: Vec<&str> =
             table["group"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
         let path = data.join(table["file"].as_str().ok_or("no file")?);

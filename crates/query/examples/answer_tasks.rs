@@ -3,7 +3,7 @@
 //! The first line is `#` and JSON: `task`, `family`, `group` (columns that must be equal), `axes`, `size_axis`, `config`,
 //! `constants`. A CSV follows: `role` (`known`, `ask`), `point`, the group columns, the axes, `time_us` (empty where asked).
 
-use perfdb_model::predict::{Columns, Estimate, Family, Point, Rows, Table, configuration};
+use perfdb_model::predict::{ColumnSet, Columns, Estimate, Point, Rows, Table, configuration};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -47,7 +47,7 @@ impl Columns for Row<'_> {
 
 /// What the columns of a table mean.
 enum Kind {
-    Known(Family),
+    Known(ColumnSet),
     /// Sizes of a kernel that nobody described.
     Generic(Vec<String>),
 }
@@ -56,7 +56,7 @@ impl Kind {
     fn of(task: &Value, axes: Vec<String>) -> Option<Kind> {
         match task["family"].as_str()? {
             "generic" => Some(Kind::Generic(axes)),
-            name => Family::named(name).map(Kind::Known),
+            name => ColumnSet::named(name).map(Kind::Known),
         }
     }
 
@@ -119,9 +119,9 @@ fn answer<R: std::io::Read>(task: &Value, mut rows: csv::Reader<R>) -> Result<Ve
 }
 
 /// The axis along which calls grow: where batches are mixed it depends on the table.
-fn size_axis(task: &Value, family: Family, known: &[Rows]) -> Option<usize> {
+fn size_axis(task: &Value, family: ColumnSet, known: &[Rows]) -> Option<usize> {
     let axes: Vec<&str> = task["axes"].as_array()?.iter().filter_map(Value::as_str).collect();
-    if family != Family::MixedAttention || axes.contains(&"prefill_chunk") {
+    if family != ColumnSet::MixedAttention || axes.contains(&"prefill_chunk") {
         return Some(family.size());
     }
     let candidates = task["size_axis"]

@@ -1,7 +1,7 @@
 //! What the simulator's operators need to know of a model, beyond its layers.
 
 use super::{Attention, Experts, Model, Router, Stored};
-use crate::description::{AttentionForm, Description, Family, Field, fault};
+use crate::description::{AttentionForm, Description, Field, ModelFamily, fault};
 use crate::serving::{Architecture, FeedForward, Layers, Mixer, architecture};
 use crate::{Error, Quantization};
 use perfdb_files::escape::excerpt;
@@ -44,7 +44,7 @@ fn signed(size: u64) -> i64 {
 }
 
 /// Forms of a family for which no operators are known.
-fn restricted(description: &Description, family: &Family) -> Field<()> {
+fn restricted(description: &Description, family: &ModelFamily) -> Field<()> {
     description.only("hidden_act", "silu")?;
     description.only("mlp_bias", false)?;
     description.only("use_sliding_window", false)?;
@@ -65,7 +65,7 @@ fn restricted(description: &Description, family: &Family) -> Field<()> {
 }
 
 /// Attention, which is the same in all layers.
-fn attention(found: &Architecture, family: &Family) -> Field<Attention> {
+fn attention(found: &Architecture, family: &ModelFamily) -> Field<Attention> {
     let mixers: Vec<&Mixer> = found.layers.iter().map(|layers| &layers.mixer).collect();
     if mixers.windows(2).any(|pair| pair[0] != pair[1]) {
         return fault("layer_types", "only layers that attend alike can be forecast");
@@ -101,7 +101,7 @@ fn attention(found: &Architecture, family: &Family) -> Field<Attention> {
 }
 
 /// The experts, and how many layers have none.
-fn experts(description: &Description, found: &Architecture, family: &Family) -> Field<Option<Experts>> {
+fn experts(description: &Description, found: &Architecture, family: &ModelFamily) -> Field<Option<Experts>> {
     let has_experts = |layers: &&Layers| matches!(layers.feed_forward, FeedForward::Experts { .. });
     let Some(layers) = found.layers.iter().find(has_experts) else { return Ok(None) };
     let FeedForward::Experts { count, per_token, inner, shared_inner, .. } = layers.feed_forward else {

@@ -4,7 +4,7 @@ use crate::roofline::{Precision, Work};
 use serde_json::Value;
 
 use crate::workload::element;
-use crate::workload::family::Family;
+use crate::workload::operator_kind::OperatorKind;
 use perfdb_store::dtype::DType;
 
 /// The arguments of a call as a profile has them: three JSON lists. An empty text is a list that was not recorded.
@@ -77,17 +77,17 @@ impl Call {
 
     /// Whether there is a formula for an operator; whether its arguments fit is not known before they are seen.
     pub fn is_known(operator: &str) -> bool {
-        Family::of(base_name(operator)).is_some()
+        OperatorKind::of(base_name(operator)).is_some()
     }
 
-    /// The family of an operator.
-    pub fn family(&self) -> Option<Family> {
-        Family::of(&self.operator)
+    /// The kind of an operator.
+    pub fn kind(&self) -> Option<OperatorKind> {
+        OperatorKind::of(&self.operator)
     }
 
     /// What the cache of keys and values holds that the call writes to; `None` where it writes to none.
     pub fn written_cache(&self) -> Option<DType> {
-        if self.family()? == Family::CacheWrite { self.element(2) } else { None }
+        if self.kind()? == OperatorKind::CacheWrite { self.element(2) } else { None }
     }
 
     /// The name without namespace, and without the `_` of operators that work in place.
@@ -97,8 +97,8 @@ impl Call {
 
     /// What the same work is called whoever does it: the name, or `attention` for all operators of attention.
     pub fn label(&self) -> &str {
-        match self.family() {
-            Some(Family::Attention(_) | Family::PackedAttention(_)) => "attention",
+        match self.kind() {
+            Some(OperatorKind::Attention(_) | OperatorKind::PackedAttention(_)) => "attention",
             _ => &self.operator,
         }
     }
@@ -106,7 +106,7 @@ impl Call {
     /// The shapes of the tensors: `256×4096, 4096×512`. Of a write to a cache, the new keys: the cache is as large as the memory that
     /// was left.
     pub fn shapes(&self) -> String {
-        let dims = if self.family() == Some(Family::CacheWrite) { self.dims.get(..1) } else { None };
+        let dims = if self.kind() == Some(OperatorKind::CacheWrite) { self.dims.get(..1) } else { None };
         let shape = |shape: &Vec<f64>| shape.iter().map(f64::to_string).collect::<Vec<String>>().join("×");
         let shapes = dims.unwrap_or(&self.dims).iter().filter(|shape| !shape.is_empty()).map(shape);
         shapes.collect::<Vec<String>>().join(", ")
@@ -114,7 +114,7 @@ impl Call {
 
     /// The types of the tensors that have a shape, once where all are the same: `bfloat16`.
     pub fn types(&self) -> String {
-        if self.family() == Some(Family::CacheWrite) {
+        if self.kind() == Some(OperatorKind::CacheWrite) {
             return names_of([self.element(0), self.element(2)]);
         }
         let tensors = self.dims.iter().zip(&self.types).filter(|(shape, _)| !shape.is_empty());

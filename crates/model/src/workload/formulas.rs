@@ -1,6 +1,6 @@
-//! Operations and bytes of each family of operators.
+//! Operations and bytes of each kind of operators.
 //!
-//! | family | operations | bytes |
+//! | kind | operations | bytes |
 //! | --- | --- | --- |
 //! | product (m, k)·(k, n), b of them | b·2·m·n·k | b·(m·k + k·n + m·n) elements |
 //! | the same with something to add | and b·m·n | and b·n elements |
@@ -33,14 +33,14 @@ mod products;
 mod reductions;
 
 use crate::workload::call::{Call, CallWork, Message};
-use crate::workload::family::Family;
+use crate::workload::operator_kind::OperatorKind;
 
 pub use packed::{AttentionBatch, PackedAttention};
 
 impl Call {
     /// What the call must do; `None` where there is no formula, or the arguments do not fit it.
     pub fn work(&self) -> Option<CallWork> {
-        let found = of_family(self.family()?, self)?;
+        let found = of_kind(self.kind()?, self)?;
         let numbers = [found.work.operations, found.work.bytes];
         numbers.iter().all(|number| number.is_finite() && *number >= 0.0).then_some(found)
     }
@@ -48,8 +48,8 @@ impl Call {
     /// The call as attention over packed sequences, which must do something for sequences of known lengths; `None` where it is
     /// something else, or its arguments do not fit.
     pub fn packed_attention(&self) -> Option<PackedAttention> {
-        match self.family()? {
-            Family::PackedAttention(how) => PackedAttention::of(how, self),
+        match self.kind()? {
+            OperatorKind::PackedAttention(how) => PackedAttention::of(how, self),
             _ => None,
         }
     }
@@ -62,22 +62,22 @@ impl Message<'_> {
     }
 }
 
-fn of_family(family: Family, call: &Call) -> Option<CallWork> {
-    match family {
-        Family::Product(product) => products::work(product, call),
-        Family::Convolution => convolution::work(call),
-        Family::Attention(how) => attention::work(how, call),
+fn of_kind(kind: OperatorKind, call: &Call) -> Option<CallWork> {
+    match kind {
+        OperatorKind::Product(product) => products::work(product, call),
+        OperatorKind::Convolution => convolution::work(call),
+        OperatorKind::Attention(how) => attention::work(how, call),
         // The arguments alone do not tell.
-        Family::PackedAttention(_) => None,
-        Family::CacheWrite => packed::cache_write(call),
-        Family::Generated => generated::work(call),
-        Family::Binary { compares } => pointwise::binary(call, compares),
-        Family::Unary => pointwise::unary(call),
-        Family::Copy => pointwise::copy(call),
-        Family::Reduction(reduced) => reductions::reduction(reduced, call),
-        Family::Softmax => reductions::softmax(call),
-        Family::Norm(norm) => norms::work(norm, call),
-        Family::Experts => experts::work(call),
+        OperatorKind::PackedAttention(_) => None,
+        OperatorKind::CacheWrite => packed::cache_write(call),
+        OperatorKind::Generated => generated::work(call),
+        OperatorKind::Binary { compares } => pointwise::binary(call, compares),
+        OperatorKind::Unary => pointwise::unary(call),
+        OperatorKind::Copy => pointwise::copy(call),
+        OperatorKind::Reduction(reduced) => reductions::reduction(reduced, call),
+        OperatorKind::Softmax => reductions::softmax(call),
+        OperatorKind::Norm(norm) => norms::work(norm, call),
+        OperatorKind::Experts => experts::work(call),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How many of a table's rows have to be measured, where one rule or another chooses them.
 
 use crate::row::Row;
-use perfdb_model::predict::{Columns, Family, Model, Point, Rows, configuration, plan};
+use perfdb_model::predict::{ColumnSet, Columns, Model, Point, Rows, configuration, plan};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Slice {
     /// The slice with most points of a table; of more than `most_rows` a part that does not depend on the order of rows.
     pub(crate) fn largest(
         path: &Path,
-        family: Family,
+        family: ColumnSet,
         group: &[&str],
         time: (&str, f64),
         constants: &serde_json::Value,
@@ -171,7 +171,7 @@ pub(crate) fn measured_tables(data: &Path, most_rows: usize) -> Result<Vec<(Stri
         if !path.is_file() {
             continue;
         }
-        let family = Family::named(text("family")).ok_or("unknown family")?;
+        let family = ColumnSet::named(text("family")).ok_or("unknown family")?;
         let group: Vec<&str> =
             table["group"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
         let time = (text("time_column"), if text("time_column").ends_with("_ms") { 1000.0 } else { 1.0 });

@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::{DRAWS, Slice, measured_tables};
-use perfdb_model::predict::Family;
+use perfdb_model::predict::ColumnSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ const MOST: f64 = 1.5;
 #[test]
 fn a_fifth_of_a_made_up_table_is_enough_where_it_is_chosen_and_not_at_random() -> Result<(), Box<dyn Error>> {
     let path = root().join("testdata/prediction/products.csv");
-    let slice = Slice::largest(&path, Family::MatMul, &[], ("time_us", 1.0), &serde_json::Value::Null, ROWS)?;
+    let slice = Slice::largest(&path, ColumnSet::MatMul, &[], ("time_us", 1.0), &serde_json::Value::Null, ROWS)?;
     let limit = MOST * slice.full()?;
     let count = slice.count(0.2);
     let mut chosen = Vec::new();

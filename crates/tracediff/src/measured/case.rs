@@ -1,6 +1,6 @@
 //! What a call is in a database: its table, what that holds, and the inputs and the output of its row.
 
-use perfdb_model::workload::{AttentionBatch, Family, Product};
+use perfdb_model::workload::{AttentionBatch, OperatorKind, Product};
 use perfdb_store::dtype::DType;
 use perfdb_store::registry::parts::{ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER};
 use perfdb_store::registry::{KernelClass, Layout};
@@ -67,16 +67,16 @@ impl Case {
         let base = base.strip_suffix('_').unwrap_or(base);
         // What an operator copies or clears is not its work.
         let moves_only = source.is_some_and(sources::is_of_copies);
-        let family = Family::of(base).filter(|family| !(moves_only && has_places(Some(*family))));
+        let kind = OperatorKind::of(base).filter(|kind| !(moves_only && has_places(Some(*kind))));
         let plain = || Form {
-            class: CLASSES.iter().find(|(name, _)| *name == base).map_or(class_of(family), |(_, class)| *class),
+            class: CLASSES.iter().find(|(name, _)| *name == base).map_or(class_of(kind), |(_, class)| *class),
             layout: None,
             // A table has one class.
-            suffix: if has_places(family) { "_other" } else { "" },
+            suffix: if has_places(kind) { "_other" } else { "" },
             inputs: arguments.iter().flatten().cloned().collect(),
-            output: output_of(family, arguments),
+            output: output_of(kind, arguments),
         };
-        let form = of_family(family, arguments).unwrap_or_else(plain);
+        let form = of_kind(kind, arguments).unwrap_or_else(plain);
         let suffix = form.suffix;
         Case::new(operator, suffix, form.class, form.layout, source, form.inputs, form.output)
     }
@@ -154,26 +154,26 @@ struct Form {
 }
 
 /// The class of operators whose rows have their arguments as they are.
-fn class_of(family: Option<Family>) -> KernelClass {
-    match family {
-        Some(Family::Binary { .. } | Family::Unary) => KernelClass::Elementwise,
-        Some(Family::Norm(_)) => KernelClass::Norm,
-        Some(Family::Copy) => KernelClass::Copy,
-        Some(Family::CacheWrite) => KernelClass::CacheWrite,
+fn class_of(kind: Option<OperatorKind>) -> KernelClass {
+    match kind {
+        Some(OperatorKind::Binary { .. } | OperatorKind::Unary) => KernelClass::Elementwise,
+        Some(OperatorKind::Norm(_)) => KernelClass::Norm,
+        Some(OperatorKind::Copy) => KernelClass::Copy,
+        Some(OperatorKind::CacheWrite) => KernelClass::CacheWrite,
         _ => KernelClass::Generic,
     }
 }
 
 /// Whether the class of an operator gives its operands places.
-fn has_places(family: Option<Family>) -> bool {
-    matches!(family, Some(Family::Product(_) | Family::Attention(_) | Family::Experts))
+fn has_places(kind: Option<OperatorKind>) -> bool {
+    matches!(kind, Some(OperatorKind::Product(_) | OperatorKind::Attention(_) | OperatorKind::Experts))
 }
 
 /// Products, attention and experts, whose operands have their places; nothing where the arguments do not fit.
-fn of_family(family: Option<Family>, arguments: &[Option<Tensor>]) -> Option<Form> {
+fn of_kind(kind: Option<OperatorKind>, arguments: &[Option<Tensor>]) -> Option<Form> {
     let tensor = |at: usize| arguments.get(at)?.as_ref();
-    match family? {
-        Family::Product(product) => {
+    match kind? {
+        OperatorKind::Product(product) => {
             let first = usize::from(matches!(product, Product::Added | Product::BatchedAdded));
             let (left, right) = (tensor(first)?, tensor(first + 1)?);
             let added = match product {
@@ -183,12 +183,12 @@ fn of_family(family: Option<Family>, arguments: &[Option<Tensor>]) -> Option<For
             };
             of_product(product, left, right, added)
         }
-        Family::Attention(how) => {
+        OperatorKind::Attention(how) => {
             let [query, key, value] = [0, 1, 2].map(|at| Some(batch_tokens_heads(tensor(at)?, how.heads_first)));
             let (query, key, value) = (query??, key??, value??);
             Some(of_attention(query, key, value))
         }
-        Family::Experts => {
+        OperatorKind::Experts => {
             let (tokens, up, down, chosen) = (tensor(0)?, tensor(1)?, tensor(2)?, tensor(3)?);
             let (&[_, hidden], &[experts, _, same_hidden], &[_, _, inner]) = (&*tokens.shape, &*up.shape, &*down.shape)
             else {
@@ -269,12 +269,12 @@ fn batch_tokens_heads(tensor: &Tensor, heads_first: bool) -> Option<Tensor> {
 }
 
 /// The result, where all tensors are alike and it is too. Nothing but the tensors decides: calls of the same inputs are one row.
-fn output_of(family: Option<Family>, arguments: &[Option<Tensor>]) -> Option<Tensor> {
+fn output_of(kind: Option<OperatorKind>, arguments: &[Option<Tensor>]) -> Option<Tensor> {
     let mut tensors = arguments.iter().flatten();
     let first = tensors.next()?;
-    match family? {
-        Family::Unary | Family::Softmax => Some(first.clone()),
-        Family::Binary { compares: false } => tensors.all(|other| other == first).then(|| first.clone()),
+    match kind? {
+        OperatorKind::Unary | OperatorKind::Softmax => Some(first.clone()),
+        OperatorKind::Binary { compares: false } => tensors.all(|other| other == first).then(|| first.clone()),
         _ => None,
     }
 }

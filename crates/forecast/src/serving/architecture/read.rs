@@ -2,7 +2,7 @@
 
 use super::{Architecture, FeedForward, Indexer, Layers, MOST_PARAMETERS, Mixer};
 use crate::Error;
-use crate::description::{AttentionForm, Description, Family, Fault, Field, fault};
+use crate::description::{AttentionForm, Description, Fault, Field, ModelFamily, fault};
 use crate::serving::precision::{Scheme, Storage};
 use serde_json::Value;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn read(path: &Path) -> Result<Architecture, Error> {
 }
 
 /// The layers, their weights in 16 bits.
-pub(crate) fn architecture(description: &Description, family: &Family) -> Field<Architecture> {
+pub(crate) fn architecture(description: &Description, family: &ModelFamily) -> Field<Architecture> {
     if description.get("block_configs").is_some() {
         return fault("block_configs", "layers that differ one by one are not known");
     }
@@ -62,7 +62,7 @@ pub(crate) fn architecture(description: &Description, family: &Family) -> Field<
 }
 
 /// What `layer_types` says of a layer, or the interval that stands for such a list.
-fn layer_type<'d>(description: &'d Description, family: &Family, layer: u64) -> &'d str {
+fn layer_type<'d>(description: &'d Description, family: &ModelFamily, layer: u64) -> &'d str {
     if let Some(types) = description.list("layer_types") {
         return types.get(layer as usize).and_then(Value::as_str).unwrap_or("full_attention");
     }
@@ -78,7 +78,7 @@ fn layer_type<'d>(description: &'d Description, family: &Family, layer: u64) -> 
     }
 }
 
-fn mixer(description: &Description, family: &Family, layer: u64) -> Field<Mixer> {
+fn mixer(description: &Description, family: &ModelFamily, layer: u64) -> Field<Mixer> {
     let kind = layer_type(description, family, layer);
     if kind == "linear_attention" {
         return Ok(Mixer::GatedDelta {
@@ -133,7 +133,7 @@ fn mixer(description: &Description, family: &Family, layer: u64) -> Field<Mixer>
     })
 }
 
-fn feed_forward(description: &Description, family: &Family, layer: u64) -> Field<FeedForward> {
+fn feed_forward(description: &Description, family: &ModelFamily, layer: u64) -> Field<FeedForward> {
     let dense = || -> Field<FeedForward> {
         Ok(FeedForward::Dense {
             inner: description

@@ -4,7 +4,7 @@ use crate::roofline::Work;
 
 use super::products::matrix;
 use crate::workload::call::{Call, CallWork};
-use crate::workload::family::AttentionCall;
+use crate::workload::operator_kind::AttentionCall;
 
 pub(super) fn work(how: AttentionCall, call: &Call) -> Option<CallWork> {
     let (query, key, value) = (call.shape(0)?, call.shape(1)?, call.shape(2)?);

@@ -5,7 +5,7 @@ use crate::workload::element;
 
 use super::pointwise::vector;
 use crate::workload::call::{Call, CallWork};
-use crate::workload::family::Norm;
+use crate::workload::operator_kind::Norm;
 
 pub(super) fn work(norm: Norm, call: &Call) -> Option<CallWork> {
     // Serving frameworks have the result in front, or nothing between input and weight; PyTorch has the normalised shape there.

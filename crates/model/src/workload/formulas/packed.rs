@@ -6,9 +6,9 @@ use crate::roofline::Work;
 use super::products::matrix;
 use crate::workload::call::{Call, CallWork, names_of};
 use crate::workload::element;
-use crate::workload::family::{Keys, PackedCall};
 use crate::workload::kernel::AttentionKernel;
 use crate::workload::lengths::{BatchLengths, Lengths};
+use crate::workload::operator_kind::{Keys, PackedCall};
 use perfdb_store::dtype::DType;
 
 /// A call of attention over packed sequences, of which the lengths are still to be known.

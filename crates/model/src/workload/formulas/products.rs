@@ -4,7 +4,7 @@ use crate::roofline::Work;
 
 use crate::workload::call::{Call, CallWork, Unit};
 use crate::workload::element;
-use crate::workload::family::Product;
+use crate::workload::operator_kind::Product;
 use perfdb_store::dtype::DType;
 
 pub(super) fn work(product: Product, call: &Call) -> Option<CallWork> {

@@ -5,7 +5,7 @@ use crate::workload::element;
 
 use super::pointwise::vector;
 use crate::workload::call::{Call, CallWork};
-use crate::workload::family::Reduced;
+use crate::workload::operator_kind::Reduced;
 
 pub(super) fn reduction(reduced: Reduced, call: &Call) -> Option<CallWork> {
     let (shape, element) = (call.shape(0)?, call.element(0)?);

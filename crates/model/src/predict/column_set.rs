@@ -4,9 +4,9 @@ use crate::predict::point::{Point, configuration};
 use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Work};
 use smallvec::smallvec;
 
-/// A family of kernels with one set of columns.
+/// Columns that places of a kind of kernels have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum ColumnSet {
     /// `m`, `n`, `k`.
     MatMul,
     /// `batch`, `query_tokens`, `heads`, `kv_heads`.
@@ -35,19 +35,19 @@ pub trait Columns {
     fn text(&self, column: &str) -> Option<&str>;
 }
 
-impl Family {
-    /// The family of a name as in tables of measured times.
-    pub fn named(name: &str) -> Option<Family> {
+impl ColumnSet {
+    /// The columns of a kind, by its name in tables of measured times.
+    pub fn named(name: &str) -> Option<ColumnSet> {
         Some(match name {
-            "gemm" => Family::MatMul,
-            "prefill_attention" => Family::PrefillAttention,
-            "decode_attention" => Family::DecodeAttention,
-            "mla" => Family::LatentAttention,
-            "moe" => Family::Experts,
-            "collective" => Family::Collective,
-            "elementwise" => Family::Elementwise,
-            "layers" => Family::Layers,
-            "mixed_attention" => Family::MixedAttention,
+            "gemm" => ColumnSet::MatMul,
+            "prefill_attention" => ColumnSet::PrefillAttention,
+            "decode_attention" => ColumnSet::DecodeAttention,
+            "mla" => ColumnSet::LatentAttention,
+            "moe" => ColumnSet::Experts,
+            "collective" => ColumnSet::Collective,
+            "elementwise" => ColumnSet::Elementwise,
+            "layers" => ColumnSet::Layers,
+            "mixed_attention" => ColumnSet::MixedAttention,
             _ => return None,
         })
     }
@@ -58,19 +58,19 @@ impl Family {
         let or = |column: &str, default: f64| row.number(column).unwrap_or(default);
         let operands = Operands::of_scheme(row.text("dtype").unwrap_or("bfloat16"));
         Some(match self {
-            Family::MatMul => {
+            ColumnSet::MatMul => {
                 let product = MatMul { rows: number("m")?, columns: number("n")?, inner: number("k")? };
                 Point::matmul(product, operands)
             }
-            Family::PrefillAttention => Point::prefill(attention(row, "query_tokens")?),
-            Family::DecodeAttention => Point::decode(attention(row, "past_tokens")?, cache_bytes(row)),
-            Family::LatentAttention => {
+            ColumnSet::PrefillAttention => Point::prefill(attention(row, "query_tokens")?),
+            ColumnSet::DecodeAttention => Point::decode(attention(row, "past_tokens")?, cache_bytes(row)),
+            ColumnSet::LatentAttention => {
                 let is_prefill = row.text("phase") == Some("context");
                 let tokens = or(if is_prefill { "query_tokens" } else { "past_tokens" }, 1.0);
                 let call = LatentAttention { batch: or("batch", 1.0), tokens, heads: number("heads")? };
                 if is_prefill { Point::latent_prefill(call) } else { Point::latent_decode(call) }
             }
-            Family::Experts => {
+            ColumnSet::Experts => {
                 let call = Experts {
                     tokens: number("tokens")?,
                     hidden: or("hidden", 1.0),
@@ -82,7 +82,7 @@ impl Family {
                 };
                 Point::experts(call, operands.weight_bytes)
             }
-            Family::Collective => {
+            ColumnSet::Collective => {
                 let element_bytes = if row.text("dtype") == Some("int8") { 1.0 } else { 2.0 };
                 let elements = || number("message_elements").map(|elements| elements * element_bytes);
                 let message_bytes = number("message_bytes").or_else(elements)?;
@@ -92,17 +92,17 @@ impl Family {
                     _ => Point::collective(call),
                 }
             }
-            Family::Elementwise => Point::elementwise(number("m")?, number("k")?, 3.0),
-            Family::Layers => Point::layer(number("tokens")?, or("tp", 1.0)),
-            Family::MixedAttention => mixed(row)?,
+            ColumnSet::Elementwise => Point::elementwise(number("m")?, number("k")?, 3.0),
+            ColumnSet::Layers => Point::layer(number("tokens")?, or("tp", 1.0)),
+            ColumnSet::MixedAttention => mixed(row)?,
         })
     }
 
     /// The number of the axis along which calls grow, among those of a point.
     pub fn size(self) -> usize {
         match self {
-            Family::PrefillAttention | Family::DecodeAttention | Family::LatentAttention => 1,
-            Family::MixedAttention => 3,
+            ColumnSet::PrefillAttention | ColumnSet::DecodeAttention | ColumnSet::LatentAttention => 1,
+            ColumnSet::MixedAttention => 3,
             _ => 0,
         }
     }

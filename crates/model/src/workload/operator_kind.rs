@@ -1,8 +1,8 @@
-//! Families of operators, by name.
+//! Kinds of operators, by name.
 
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum OperatorKind {
     /// A product of two matrices.
     Product(Product),
     Convolution,
@@ -160,20 +160,21 @@ const UNARY: [&str; 29] = [
     "log1p",
 ];
 
-impl Family {
-    /// The family of an operator, by its name without namespace and without the `_` of operators that work in place.
-    pub fn of(base_name: &str) -> Option<Family> {
-        let sdpa = |heads_first, causal_at| Some(Family::Attention(AttentionCall { heads_first, causal_at }));
-        let packed = |query_at, keys, mask_at| Some(Family::PackedAttention(PackedCall { query_at, keys, mask_at }));
+impl OperatorKind {
+    /// The kind of an operator, by its name without namespace and without the `_` of operators that work in place.
+    pub fn of(base_name: &str) -> Option<OperatorKind> {
+        let sdpa = |heads_first, causal_at| Some(OperatorKind::Attention(AttentionCall { heads_first, causal_at }));
+        let packed =
+            |query_at, keys, mask_at| Some(OperatorKind::PackedAttention(PackedCall { query_at, keys, mask_at }));
         match base_name {
-            "mm" | "matmul" => Some(Family::Product(Product::Plain)),
-            "addmm" => Some(Family::Product(Product::Added)),
-            "linear" => Some(Family::Product(Product::Linear)),
-            "_scaled_mm" | "cublas_scaled_mm" => Some(Family::Product(Product::Scaled)),
-            "bmm" => Some(Family::Product(Product::Batched)),
-            "baddbmm" => Some(Family::Product(Product::BatchedAdded)),
-            "_grouped_mm" => Some(Family::Product(Product::Grouped)),
-            "convolution" => Some(Family::Convolution),
+            "mm" | "matmul" => Some(OperatorKind::Product(Product::Plain)),
+            "addmm" => Some(OperatorKind::Product(Product::Added)),
+            "linear" => Some(OperatorKind::Product(Product::Linear)),
+            "_scaled_mm" | "cublas_scaled_mm" => Some(OperatorKind::Product(Product::Scaled)),
+            "bmm" => Some(OperatorKind::Product(Product::Batched)),
+            "baddbmm" => Some(OperatorKind::Product(Product::BatchedAdded)),
+            "_grouped_mm" => Some(OperatorKind::Product(Product::Grouped)),
+            "convolution" => Some(OperatorKind::Convolution),
             "scaled_dot_product_attention" => sdpa(true, 5),
             "_scaled_dot_product_flash_attention" => sdpa(true, 4),
             "_scaled_dot_product_efficient_attention" | "_scaled_dot_product_cudnn_attention" => sdpa(true, 6),
@@ -186,24 +187,24 @@ impl Family {
             "paged_attention_ragged" => packed(2, Keys::Cache, None),
             "fmha_v3_varlen_fwd" | "mha_varlen_fwd" => packed(0, Keys::Packed, Some([12, 13])),
             "_flash_attn_varlen_forward" => packed(0, Keys::Packed, Some([9, 10])),
-            "reshape_and_cache" | "reshape_and_cache_flash" => Some(Family::CacheWrite),
-            "copy" | "clone" => Some(Family::Copy),
-            "sum" | "prod" | "nansum" => Some(Family::Reduction(Reduced::Sum)),
-            "mean" | "amax" | "amin" => Some(Family::Reduction(Reduced::Same)),
-            "argmax" | "argmin" => Some(Family::Reduction(Reduced::Position)),
-            "any" | "all" => Some(Family::Reduction(Reduced::Truth)),
-            "softmax" | "_softmax" | "log_softmax" | "_log_softmax" => Some(Family::Softmax),
-            "_fused_rms_norm" => Some(Family::Norm(Norm::Rms)),
-            "rms_norm" => Some(Family::Norm(Norm::RmsIntoResult)),
-            "fused_add_rms_norm" => Some(Family::Norm(Norm::AddedRms)),
-            "layer_norm" | "native_layer_norm" => Some(Family::Norm(Norm::Layer)),
+            "reshape_and_cache" | "reshape_and_cache_flash" => Some(OperatorKind::CacheWrite),
+            "copy" | "clone" => Some(OperatorKind::Copy),
+            "sum" | "prod" | "nansum" => Some(OperatorKind::Reduction(Reduced::Sum)),
+            "mean" | "amax" | "amin" => Some(OperatorKind::Reduction(Reduced::Same)),
+            "argmax" | "argmin" => Some(OperatorKind::Reduction(Reduced::Position)),
+            "any" | "all" => Some(OperatorKind::Reduction(Reduced::Truth)),
+            "softmax" | "_softmax" | "log_softmax" | "_log_softmax" => Some(OperatorKind::Softmax),
+            "_fused_rms_norm" => Some(OperatorKind::Norm(Norm::Rms)),
+            "rms_norm" => Some(OperatorKind::Norm(Norm::RmsIntoResult)),
+            "fused_add_rms_norm" => Some(OperatorKind::Norm(Norm::AddedRms)),
+            "layer_norm" | "native_layer_norm" => Some(OperatorKind::Norm(Norm::Layer)),
             "rocm_aiter_fused_moe" | "fused_experts" | "inplace_fused_experts" | "outplace_fused_experts" => {
-                Some(Family::Experts)
+                Some(OperatorKind::Experts)
             }
-            _ if GENERATED.iter().any(|start| base_name.starts_with(start)) => Some(Family::Generated),
-            _ if UNARY.contains(&base_name) => Some(Family::Unary),
-            _ if BINARY.contains(&base_name) => Some(Family::Binary { compares: false }),
-            _ if COMPARISONS.contains(&base_name) => Some(Family::Binary { compares: true }),
+            _ if GENERATED.iter().any(|start| base_name.starts_with(start)) => Some(OperatorKind::Generated),
+            _ if UNARY.contains(&base_name) => Some(OperatorKind::Unary),
+            _ if BINARY.contains(&base_name) => Some(OperatorKind::Binary { compares: false }),
+            _ if COMPARISONS.contains(&base_name) => Some(OperatorKind::Binary { compares: true }),
             _ => None,
         }
     }
