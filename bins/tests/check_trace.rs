@@ -32,6 +32,24 @@ fn the_exit_status_says_whether_something_was_found() -> Outcome {
 }
 
 #[test]
+fn a_folder_of_a_profiler_gives_its_best_file() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let deeper = folder.path().join("run_ascend_pt/ASCEND_PROFILER_OUTPUT");
+    std::fs::create_dir_all(&deeper)?;
+    std::fs::copy(vector("13-overlap-pdl.json"), deeper.join("trace_view.json"))?;
+    std::fs::copy(vector("20-pass.csv"), deeper.join("kernel_details.csv"))?;
+    let (status, stdout, _) = check_trace(&[], folder.path())?;
+    assert_eq!(status, Some(3));
+    assert!(stdout.contains("/trace_view.json: gpu-trace") && stdout.contains("OVERLAP_PDL"), "{stdout}");
+    let (status, stdout, stderr) = check_trace(&[], &deeper.join("none"))?;
+    assert_eq!((status, stdout.as_str(), stderr.lines().count()), (Some(1), "", 1));
+    std::fs::remove_dir_all(folder.path().join("run_ascend_pt"))?;
+    let (status, _, stderr) = check_trace(&[], folder.path())?;
+    assert!(status == Some(1) && stderr.contains("a folder without a profile"), "{stderr}");
+    Ok(())
+}
+
+#[test]
 fn the_json_is_one_document() -> Outcome {
     let (status, stdout, _) = check_trace(&["--json"], &vector("20-pass.csv"))?;
     assert_eq!(status, Some(3));

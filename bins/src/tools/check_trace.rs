@@ -13,6 +13,7 @@ use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::list_csv::{OF_TRACE_CHECK, list_csv};
 use perfdb_report::pages::doctor_page;
 use perfdb_report::trace_check::text;
+use perfdb_trace::profile::file_in;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,11 +31,12 @@ pub const TOOL: Tool = Tool {
 /// Report what is wrong with a trace, how much of its time that touches, and how far its numbers can be trusted.
 ///
 /// FILE is a chrome trace of a GPU profiler (any Kineto since 1.8) or of the simulator, or a table with a row per kernel
-/// (kernel_details, a forward pass, op_summary), gzip or not. Exit status 3 when something is found; notes do not count.
+/// (kernel_details, a forward pass, op_summary), gzip or not, or the folder of a profiler. Exit status 3 when something is found; notes do not
+/// count.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
-    /// Trace or kernel table
+    /// Trace or kernel table, or the folder of a profiler that has one
     file: PathBuf,
 
     /// Print the report as JSON (docs/schemas/check-trace.json)
@@ -87,16 +89,17 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let file = if arguments.file.is_dir() { file_in(&arguments.file)? } else { arguments.file };
     let outputs = [&arguments.repair, &arguments.html, &arguments.result_json, &arguments.csv].into_iter().flatten();
-    refuse_inputs(outputs.map(PathBuf::as_path), [arguments.file.as_path()])?;
+    refuse_inputs(outputs.map(PathBuf::as_path), [file.as_path()])?;
     let json = JsonFile::open(arguments.result_json.as_ref().map(|path| path.as_os_str()))?;
     let csv = JsonFile::open(arguments.csv.as_ref().map(|path| path.as_os_str()))?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
-    let input = Input::open(&arguments.file).map_err(|error| perfdb_files::Error::io(&arguments.file, error))?;
+    let input = Input::open(&file).map_err(|error| perfdb_files::Error::io(&file, error))?;
     let report = input.check(&Options { selection, ..Options::default() })?;
     let mut written = Vec::new();
     if let Some(path) = &arguments.html {
-        let page = doctor_page(&report, provenance(TOOL.name, [("checked", arguments.file.as_path())]));
+        let page = doctor_page(&report, provenance(TOOL.name, [("checked", file.as_path())]));
         written.push(Staged::with(path, page.to_html()?.as_bytes(), Parents::MustExist)?);
     }
     if let Some(json) = json {
@@ -108,8 +111,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         written.push(csv.stage_text(&list_csv(&OF_TRACE_CHECK, &findings.cloned().collect()))?);
     }
     let is_read = |format: &ForeignFormat| *format == ForeignFormat::Sqlite && report.kind != Kind::Unknown;
-    if let Some(format) = foreign_format(&arguments.file).filter(|format| !is_read(format)) {
-        print_note(&format!("{}: {}", report.file, format.hint(&arguments.file)));
+    if let Some(format) = foreign_format(&file).filter(|format| !is_read(format)) {
+        print_note(&format!("{}: {}", report.file, format.hint(&file)));
     }
     if arguments.json {
         print_escaped(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
