@@ -205,6 +205,37 @@ fn attention_by_shapes_is_answered_for_other_lengths_and_batches() -> AnyResult<
 }
 
 #[test]
+fn products_of_other_batches_are_answered() -> AnyResult<()> {
+    let us = |batch: i64, m: i64, n: i64, k: i64| 5.0 + (batch * m * n * k) as f64 / 2e8;
+    let mut rows = Vec::new();
+    for batch in [1, 2, 4, 8] {
+        for m in [64, 256, 1024] {
+            for (n, k) in [(512, 512), (2048, 512), (512, 2048), (2048, 2048)] {
+                rows.push((format!("{batch},{m},{k};{batch},{k},{n}"), "DT_BF16;DT_BF16", us(batch, m, n, k)));
+            }
+        }
+    }
+    let declared = "kernel_tables: {bmm: {class: batched_matmul}}\n";
+    let (_folder, database) = database(&[("bmm.csv", &table(&rows)), ("op_mapping.yaml", declared)])?;
+    for semantics in OWN {
+        for (batch, m, n, k) in [(3, 256, 2048, 512), (6, 1024, 512, 2048), (16, 256, 2048, 2048)] {
+            let query = kernel("bmm", &format!("{batch},{m},{k};{batch},{k},{n}"), "bf16")?;
+            let found = answer(&database, semantics, &query);
+            if batch > 8 && semantics == ReaderSemantics::Corrected {
+                assert_eq!(found, None, "the default rules answer between rows alone");
+                continue;
+            }
+            let (found, source, _) = found.ok_or_else(|| format!("{batch}: no answer ({})", semantics.name()))?;
+            assert!((found / us(batch, m, n, k)).ln().abs() < 0.15, "{batch}: {found} ({})", semantics.name());
+            assert_ne!(source, Source::Measured);
+        }
+        // A weight for all of the batch is another kernel.
+        assert_eq!(answer(&database, semantics, &kernel("bmm", "4,256,512;512,512", "bf16")?), None);
+    }
+    Ok(())
+}
+
+#[test]
 fn more_work_never_takes_less_time() -> AnyResult<()> {
     let rows = table(&decode_rows());
     let declared = "device: h100_sxm\nkernel_tables: {paged: {class: attention_decode}, gemm: {class: matmul}}\n";

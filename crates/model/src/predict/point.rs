@@ -78,6 +78,18 @@ impl Point {
         }
     }
 
+    /// A product for each of a batch, with weights of its own: rows, columns and inner size of one, and how many.
+    pub fn batched_matmul(product: MatMul, batch: f64, operands: Operands) -> Point {
+        let MatMul { rows, columns, inner } = product;
+        let Work { operations, bytes } = product.work(operands);
+        Point {
+            axes: smallvec![rows, columns, inner, batch],
+            work: Work { operations: operations * batch, bytes: bytes * batch },
+            configuration: configuration(&[columns, inner, batch]),
+            ..Point::default()
+        }
+    }
+
     /// A product in groups: rows of all groups, columns, inner size and groups.
     pub fn grouped_matmul(product: MatMul, groups: f64, operands: Operands) -> Point {
         let MatMul { rows, columns, inner } = product;

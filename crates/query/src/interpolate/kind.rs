@@ -74,7 +74,7 @@ fn axes_of(target: &Coordinates) -> Option<(u8, AxisSet)> {
 /// What the axes of points mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Rows, inner and columns of a product.
+    /// Rows, inner and columns of a product, and how many products of a batch.
     Product,
     /// Tokens, length, tokens per request, heads and head size of attention.
     Attention,
@@ -93,7 +93,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn of(axes: &Axes) -> Kind {
         match axes.names {
-            ["M", "K", "N"] => Kind::Product,
+            ["M", "K", "N", ..] => Kind::Product,
             ["q_tokens", "seq", _, "heads", "head_dim"] => Kind::Attention,
             ["batch", "query_tokens", ..] => Kind::Heads,
             ["rows", "columns"] => Kind::Matrix,
@@ -146,6 +146,7 @@ impl Kind {
     /// The axes of places.
     pub(super) fn axis_names(self, all: &Axes, axes: AxisSet) -> SmallVec<[&'static str; 5]> {
         match (self, axes.len()) {
+            (Kind::Product, 4) => smallvec!["M", "N", "K", "batch"],
             (Kind::Product, _) => smallvec!["M", "N", "K"],
             (Kind::Attention, 4) => smallvec!["q_tokens", "seq", "heads", "head_dim"],
             (Kind::Attention, _) => smallvec!["batch", "tokens_per_request", "seq", "heads", "head_dim"],
@@ -163,8 +164,13 @@ impl Kind {
 
     pub(super) fn place(self, at: &Coordinates, setting: Setting) -> Point {
         match (self, at) {
-            (Kind::Product, &[rows, inner, columns, ..]) => {
-                Point::matmul(MatMul { rows, columns, inner }, setting.operands)
+            (Kind::Product, &[rows, inner, columns, batch, _]) => {
+                let product = MatMul { rows, columns, inner };
+                if batch.is_nan() {
+                    Point::matmul(product, setting.operands)
+                } else {
+                    Point::batched_matmul(product, batch, setting.operands)
+                }
             }
             (Kind::Attention, &[tokens, length, per_request, heads, head_size]) => {
                 let batch = if per_request.is_nan() { 1.0 } else { tokens / per_request };

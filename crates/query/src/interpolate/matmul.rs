@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::interval::of_other_type;
 use crate::lookup::{inputs, projected};
 use crate::operands::{Operand, Operands};
-use crate::semantics::Rules;
+use crate::semantics::{ReaderKind, Rules};
 use crate::shapes::Tolerance;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
@@ -21,6 +21,27 @@ const FAILED: &str = "compute_multidim_interpolation_failed";
 /// Rows, inner and columns of the product.
 static AXES: Axes =
     Axes { names: &["M", "K", "N"], sets: &[&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]], padded: None };
+/// Those of one of a batch, and how many there are.
+static BATCHED_AXES: Axes = Axes {
+    names: &["M", "K", "N", "batch"],
+    sets: &[
+        &[0],
+        &[1],
+        &[2],
+        &[3],
+        &[0, 1],
+        &[0, 2],
+        &[0, 3],
+        &[1, 2],
+        &[1, 3],
+        &[2, 3],
+        &[0, 1, 2],
+        &[0, 1, 3],
+        &[0, 2, 3],
+        &[1, 2, 3],
+    ],
+    padded: None,
+};
 
 /// A product by its inputs.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, LookupError> {
@@ -86,12 +107,18 @@ pub(super) fn index<'t>(
         (false, true) => "matmul_by_type",
         (false, false) => "matmul",
     };
+    let axes = if batch_is_axis(rules, table) { &BATCHED_AXES } else { &AXES };
     let name = IndexName::of(rules, kind, count);
-    PointIndex::of_table(table, name, &AXES, |row| {
+    PointIndex::of_table(table, name, axes, |row| {
         let mut placed = place(rules, table, row, count, is_quantised)?;
         placed.extra.types = types_apart(rules, table, row, count);
         Some(placed)
     })
+}
+
+/// Whether products of other batches tell: to the simulator's readers they do not.
+fn batch_is_axis(rules: &Rules, table: &KernelRows) -> bool {
+    rules.reader == ReaderKind::Own && table.class(rules) == KernelClass::BatchMatMul
 }
 
 fn first_answer(
@@ -121,8 +148,8 @@ fn target(
     for operand in operands {
         key.text(tolerance.type_class(operand.dtype?));
     }
-    product.push_batch(&mut key);
-    Some((key, product.at()))
+    let at = product.place(batch_is_axis(rules, table), &mut key);
+    Some((key, at))
 }
 
 fn place(
@@ -148,7 +175,7 @@ fn place(
     for name in types {
         key.text(tolerance.type_class(name));
     }
-    product.push_batch(&mut key);
+    let at = product.place(!is_quantised && batch_is_axis(rules, table), &mut key);
     let is_plain = formats.iter().all(|format| &**format == "ND");
     let mut extra = Extra { is_plain, texts: formats.iter().cloned().collect(), ..Extra::default() };
     if is_quantised {
@@ -161,7 +188,7 @@ fn place(
         key.texts(output_formats.iter().map(|name| &**name)).texts(formats.iter().map(|name| &**name));
         extra = Extra::default();
     }
-    Some(Placed { key, at: product.at(), extra })
+    Some(Placed { key, at, extra })
 }
 
 /// A product of matrices by the shapes of its operands.
@@ -189,12 +216,15 @@ impl<'s> Product<'s> {
         Some(Product { rows: *rows, inner: *inner, columns, batch: [a_rest, weight_rest], is_transposed })
     }
 
-    fn push_batch(&self, key: &mut Key) {
-        key.shape(self.batch[0]).shape(self.batch[1]);
-    }
-
-    fn at(&self) -> Coordinates {
-        [self.rows as f64, self.inner as f64, self.columns as f64, ABSENT, ABSENT]
+    /// Its coordinates. The batch is one of them if `over_batches` and both operands have the same, and otherwise part of the key.
+    fn place(&self, over_batches: bool, key: &mut Key) -> Coordinates {
+        let [batch, of_weight] = self.batch;
+        let is_axis = over_batches && !batch.is_empty() && batch == of_weight;
+        let products = if is_axis { batch.iter().product::<i64>() as f64 } else { ABSENT };
+        for kept in self.batch {
+            key.shape(if is_axis { &[] } else { kept });
+        }
+        [self.rows as f64, self.inner as f64, self.columns as f64, products, ABSENT]
     }
 }
 
