@@ -8,6 +8,7 @@ use perfdb_files::lock::LockOptions;
 use perfdb_store::parquet::aiconfigurator::Choices;
 use perfdb_store::parquet::plain_csv::Layout;
 use perfdb_store::parquet::{aiconfigurator, import, plain_csv};
+use perfdb_store::registry::is_known;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,7 +30,8 @@ pub const TOOL: Tool = Tool {
 /// that is there is replaced.
 ///
 /// --map makes a table of a plain CSV: it names the kernel, its inputs and outputs with columns as dimensions, and the column
-/// of durations.
+/// of durations. A data type can be a column, too. Dimensions tell a product of matrices; KERNEL:CLASS says what another kernel
+/// does: flash:attention_decode.
 ///
 /// --from aiconfigurator reads the public tables of that project and makes a database of each SYSTEM/FRAMEWORK/VERSION below DIR.
 /// Tables that a version takes from another one (reuse.yaml) come along. op_mapping.yaml says what each table is.
@@ -40,7 +42,7 @@ pub const TOOL: Tool = Tool {
 Examples:
   perfdb import-database tables db
   perfdb import-database gemm.csv db \\
-      --map 'MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us'
+      --map 'gemm m,k:bf16 n,k:bf16 -> m,n:bf16 = us'
   perfdb import-database --from aiconfigurator systems/data/h100_sxm gpus
   perfdb query-database gpus/h100_sxm/vllm/0.14.0 --kernel gemm_bfloat16 \\
       64x4096 4096x4096
@@ -54,7 +56,7 @@ struct Arguments {
     #[arg(long, value_enum, value_name = "FORM", default_value = "parquet")]
     from: SourceForm,
 
-    /// Columns of a plain CSV: KERNEL TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns]
+    /// Columns of a plain CSV: KERNEL[:CLASS] TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns]
     #[arg(long, value_name = "LAYOUT", conflicts_with = "from")]
     map: Option<Layout>,
 
@@ -99,7 +101,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         return take_csv(&source, &layout, &target, &lock);
     }
     if source.extension().is_some_and(|extension| extension == "csv") && source.is_file() {
-        let reason = "a CSV needs --map, such as --map \"MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us\"";
+        let reason = "a CSV needs --map, such as --map \"gemm m,k:bf16 n,k:bf16 -> m,n:bf16 = us\"";
         return Err(Failure::usage(format!("{}: {reason}", source.display())));
     }
     if from == SourceForm::Aiconfigurator {
@@ -137,11 +139,15 @@ fn take_csv(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<'_
     let done = plain_csv::import(source, layout, target, lock)?;
     warn_of_missing(done.without_duration);
     print(&format!("{} rows → {}\n", done.rows, done.table.display()))?;
-    print_note(&format!(
-        "query it with: query-database {} --kernel {} SHAPES:TYPES",
-        target.display(),
-        layout.kernel_type()
-    ));
+    let kernel = layout.kernel_type();
+    if let Some(class) = done.class {
+        print_note(&format!("{kernel}: class {}", class.name()));
+    } else if !is_known(kernel) {
+        print_note(&format!(
+            "nothing says what {kernel} does, so its sizes alone count; --map '{kernel}:CLASS ...' says it"
+        ));
+    }
+    print_note(&format!("query it with: query-database {} --kernel {kernel} SHAPES:TYPES", target.display()));
     Ok(Status::Success)
 }
 

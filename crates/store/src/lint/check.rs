@@ -1,7 +1,7 @@
 //! Looking at a whole directory.
 
 use super::finding::{Finding, Kind};
-use super::mapping::{Tables, compare};
+use super::mapping::{Tables, compare, without_class};
 use super::table::{Refusal, Seen, look_at};
 use crate::directory::tables_in;
 use crate::error::Error;
@@ -73,8 +73,11 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
         tables.entry(stem).or_insert((path, seen));
     }
     let mapping_is_usable = findings.is_empty();
+    let mapping_is_missing = findings.iter().any(|finding| finding.kind == Kind::MappingWithoutTable);
     if mapping_is_usable {
         findings.extend(compare(&mapping_path, &mapping, &registry, &tables));
+    } else if mapping_is_missing {
+        findings.extend(without_class(&registry, &tables));
     }
     findings.extend(without_collectives);
     findings.extend(seen.iter().flat_map(|seen| seen.findings.clone()));
@@ -90,10 +93,10 @@ impl Checked {
     }
 }
 
-/// Without a mapping no table is looked up, which is one finding and not one for each table.
+/// Without a mapping no operator is looked up, which is one finding and not one for each table.
 fn missing_mapping(path: &Path) -> Finding {
     let message =
-        "the operator mapping is missing, so no table is looked up; copy it from the database of another version"
+        "the operator mapping is missing, so kernels can be looked up and operators cannot; copy it from the database of another version"
             .to_owned();
     Finding { kind: Kind::MappingWithoutTable, file: path.to_owned(), line: None, message }
 }
@@ -312,7 +315,10 @@ mod tests {
     fn a_missing_mapping_is_one_finding_and_documentation_is_none() -> TestResult {
         let row = format!("{HEADER}4,INT8,ND,4,INT8,1,\n");
         let tables = [("db/A.csv", row.as_str()), ("db/B.csv", &row)];
-        assert_eq!(found(&tables)?, ["op_mapping.yaml:0 mapping-without-table"]);
+        let expected =
+            ["A.csv:0 table-without-class", "B.csv:0 table-without-class", "op_mapping.yaml:0 mapping-without-table"];
+        assert_eq!(found(&tables)?, expected);
+        assert_eq!(found(&[("db/Add.csv", &row)])?, ["op_mapping.yaml:0 mapping-without-table"]);
         let mapping = "operator_mappings:\n  profiling.Sort: {kernel_type: Sort}\n  a: {kernel_type: A, alternate_kernel_types: [B]}\n\
                        kernel_tables: {A: {class: generic}, B: {class: copy}}\n";
         let found = found(&[tables[0], tables[1], ("db/op_mapping.yaml", mapping)])?;

@@ -70,7 +70,7 @@ pub(super) fn compare(
         );
         findings.push(Finding { kind: Kind::AlternateNeverReached, file, line: None, message });
     }
-    for (kernel, (path, seen)) in tables {
+    for (kernel, (path, _)) in tables {
         // What a table of the database itself says it is can be queried by kernel.
         if !named.contains(kernel) && !registry.declares(kernel) {
             findings.push(Finding {
@@ -80,19 +80,24 @@ pub(super) fn compare(
                 message: "no entry of op_mapping.yaml names this table, so nothing looks it up; add an entry or remove the table".to_owned(),
             });
         }
-        if seen.rows > 0 && !registry.declares(kernel) && !is_known(kernel) {
-            findings.push(Finding {
-                kind: Kind::TableWithoutClass,
-                file: (*path).to_owned(),
-                line: None,
-                message: format!(
-                    "its name is not that of a known kernel, so its rows are compared by sizes alone; say what it does under {KERNEL_TABLES} of op_mapping.yaml: {kernel}: {{class: matmul}}",
-                    kernel = excerpt(kernel)
-                ),
-            });
-        }
     }
+    findings.extend(without_class(registry, tables));
     findings
+}
+
+/// Tables of which neither the database nor the registry says what they are.
+pub(super) fn without_class(registry: &Registry, tables: &Tables<'_>) -> impl Iterator<Item = Finding> {
+    let unknown =
+        tables.iter().filter(|(kernel, (_, seen))| seen.rows > 0 && !registry.declares(kernel) && !is_known(kernel));
+    unknown.map(|(kernel, (path, _))| Finding {
+        kind: Kind::TableWithoutClass,
+        file: (*path).to_owned(),
+        line: None,
+        message: format!(
+            "its name is not that of a known kernel, so its rows are compared by sizes alone; say what it does under {KERNEL_TABLES} of op_mapping.yaml: {kernel}: {{class: matmul}}",
+            kernel = excerpt(kernel)
+        ),
+    })
 }
 
 /// Entries that describe kernels of a profile; no operator of a model has such a name.

@@ -1,13 +1,16 @@
 //! A database table of a plain CSV: sizes, a duration, and one line that says which column is which.
 
+mod product;
+
 use crate::dtype::DType;
 use crate::duration::is_valid;
 use crate::parquet::COMPUTE_COLUMNS;
 use crate::parquet::database::Target;
 use crate::parquet::error::Error;
-use crate::registry::parts::MATMUL;
+use crate::registry::{KernelClass, Registry, TableType, is_known, with_tables};
 use crate::table::{LineEnd, ReadOptions, Row, Table, push_csv_row};
 use perfdb_files::lock::LockOptions;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,14 +18,16 @@ use std::str::FromStr;
 ///
 /// ```
 /// use perfdb_store::parquet::plain_csv::Layout;
-/// let layout: Layout = "MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = latency ms".parse()?;
-/// assert_eq!(layout.kernel_type(), "MatMulV2");
-/// assert!("MatMulV2 m,k".parse::<Layout>().is_err());
+/// let layout: Layout = "gemm m,k:bf16 n,k:bf16 -> m,n:bf16 = latency ms".parse()?;
+/// assert_eq!(layout.kernel_type(), "gemm");
+/// assert!("gemm m,k".parse::<Layout>().is_err());
 /// # Ok::<(), perfdb_store::parquet::plain_csv::MalformedLayout>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     kernel_type: String,
+    /// What the mapping of the database will say of the table; nothing where its name tells, or nobody does.
+    table: Option<TableType>,
     inputs: Vec<TensorLayout>,
     outputs: Vec<TensorLayout>,
     duration: String,
@@ -34,13 +39,21 @@ pub struct Layout {
 #[derive(Debug, Clone, PartialEq)]
 struct TensorLayout {
     dimensions: Vec<String>,
-    dtype: DType,
+    dtype: TypeLayout,
+}
+
+/// The data type of a tensor.
+#[derive(Debug, Clone, PartialEq)]
+enum TypeLayout {
+    Fixed(DType),
+    /// A column has it.
+    Column(String),
 }
 
 /// A layout that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{reason}; write KERNEL TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns], such as \"{MATMUL} m,k:bf16 n,k:bf16 = us\""
+    "{reason}; write KERNEL[:CLASS] TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns], such as \"gemm m,k:bf16 n,k:bf16 -> m,n:bf16 = us\""
 )]
 pub struct MalformedLayout {
     reason: String,
@@ -58,7 +71,7 @@ impl FromStr for TensorLayout {
     fn from_str(text: &str) -> Result<TensorLayout, MalformedLayout> {
         let missing = || MalformedLayout::new(format!("'{text}' has no ':' before the data type"));
         let (dimensions, dtype) = text.split_once(':').ok_or_else(missing)?;
-        let dtype = dtype.parse().map_err(|error| MalformedLayout::new(format!("'{text}': {error}")))?;
+        let dtype = dtype.parse().map_or_else(|_| TypeLayout::Column(dtype.to_owned()), TypeLayout::Fixed);
         Ok(TensorLayout { dimensions: dimensions.split(',').map(|name| name.trim().to_owned()).collect(), dtype })
     }
 }
@@ -80,17 +93,30 @@ impl FromStr for Layout {
         };
         let (inputs, outputs) = call.split_once("->").unwrap_or((call, ""));
         let mut words = inputs.split_whitespace();
-        let kernel_type = words.next().ok_or_else(|| MalformedLayout::new("no kernel"))?;
-        if kernel_type.contains([':', ',', '/']) || kernel_type.starts_with('.') {
+        let kernel = words.next().ok_or_else(|| MalformedLayout::new("no kernel"))?;
+        let (kernel_type, class) = kernel.split_once(':').map_or((kernel, None), |(name, class)| (name, Some(class)));
+        if kernel_type.is_empty() || kernel_type.contains([',', '/']) || kernel_type.starts_with('.') {
             return Err(MalformedLayout::new(format!("'{kernel_type}' cannot be the name of a kernel")));
         }
         let inputs = words.map(str::parse).collect::<Result<Vec<TensorLayout>, _>>()?;
         if inputs.is_empty() {
             return Err(MalformedLayout::new("no inputs"));
         }
-        let outputs = outputs.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-        Ok(Layout { kernel_type: kernel_type.to_owned(), inputs, outputs, duration: column.to_owned(), unit_us })
+        let outputs = outputs.split_whitespace().map(str::parse).collect::<Result<Vec<TensorLayout>, _>>()?;
+        let table = match class.map(class_named).transpose()? {
+            Some(class) => Some(TableType { class, ..TableType::default() }),
+            None if is_known(kernel_type) => None,
+            None => product::of(&inputs, &outputs),
+        };
+        Ok(Layout { kernel_type: kernel_type.to_owned(), table, inputs, outputs, duration: column.to_owned(), unit_us })
     }
+}
+
+fn class_named(name: &str) -> Result<KernelClass, MalformedLayout> {
+    KernelClass::ALL.into_iter().find(|class| class.name() == name).ok_or_else(|| {
+        let known = KernelClass::ALL.map(KernelClass::name).join(", ");
+        MalformedLayout::new(format!("'{name}' is not a class (there are: {known})"))
+    })
 }
 
 /// What was written.
@@ -98,6 +124,8 @@ impl FromStr for Layout {
 pub struct Converted {
     /// The table.
     pub table: PathBuf,
+    /// What the database or the registry says that it is.
+    pub class: Option<KernelClass>,
     /// Its rows.
     pub rows: usize,
     /// Rows without a duration, which no table takes.
@@ -139,8 +167,13 @@ pub fn import(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<
     let path = target.join(format!("{}.csv", layout.kernel_type));
     let mut files = Target::open(target, lock)?;
     files.add(&path, &content)?;
+    if let Some(kind) = &layout.table {
+        let tables = BTreeMap::from([(layout.kernel_type.clone(), kind.clone())]);
+        files.change_mapping(target, |mapping| with_tables(mapping, &tables))?;
+    }
     files.commit()?;
-    Ok(Converted { table: path, rows, without_duration })
+    let described = Registry::of_database(target).ok().and_then(|registry| registry.described(&layout.kernel_type));
+    Ok(Converted { table: path, class: described.map(|kind| kind.class), rows, without_duration })
 }
 
 impl Layout {
@@ -167,7 +200,7 @@ impl Columns<'_> {
     /// The shapes, types and formats of tensors.
     fn cells(&self, row: &Row<'_>, tensors: &[TensorLayout]) -> Result<[String; 3], Error> {
         let shapes = tensors.iter().map(|tensor| self.shape(row, tensor)).collect::<Result<Vec<_>, _>>()?.join(";");
-        let types = tensors.iter().map(|tensor| type_name(tensor.dtype)).collect::<Vec<_>>().join(";");
+        let types = tensors.iter().map(|tensor| self.type_name(row, tensor)).collect::<Result<Vec<_>, _>>()?.join(";");
         Ok([shapes, types, vec!["ND"; tensors.len()].join(";")])
     }
 
@@ -184,19 +217,26 @@ impl Columns<'_> {
         Ok(tensor.dimensions.iter().map(dimension).collect::<Result<Vec<_>, _>>()?.join(","))
     }
 
+    /// The data type as the profiler writes it.
+    fn type_name(&self, row: &Row<'_>, tensor: &TensorLayout) -> Result<String, Error> {
+        let dtype = match &tensor.dtype {
+            TypeLayout::Fixed(dtype) => *dtype,
+            TypeLayout::Column(name) => {
+                let text = row.cell(self.find(name)?).trim();
+                text.parse().map_err(|_| self.unfit(row, name, text, "a data type"))?
+            }
+        };
+        Ok(match (dtype, dtype.database_name()) {
+            (DType::BFloat16 | DType::Float16, Some(name)) => format!("DT_{name}"),
+            (_, Some(name)) => name.to_owned(),
+            (_, None) => dtype.name().to_owned(),
+        })
+    }
+
     fn unfit(&self, row: &Row<'_>, column: &str, text: &str, wanted: &str) -> Error {
         let line = row.line().unwrap_or_default();
         let text = perfdb_files::escape::excerpt(text);
         Error::column(self.source, column, format!("line {line}: {text} is not {wanted}"))
-    }
-}
-
-/// The name of a type as the profiler writes it.
-fn type_name(dtype: DType) -> String {
-    match (dtype, dtype.database_name()) {
-        (DType::BFloat16 | DType::Float16, Some(name)) => format!("DT_{name}"),
-        (_, Some(name)) => name.to_owned(),
-        (_, None) => dtype.name().to_owned(),
     }
 }
 
@@ -231,6 +271,32 @@ mod tests {
     }
 
     #[test]
+    fn the_mapping_says_what_the_table_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, target) = (folder.path().join("times.csv"), folder.path().join("db"));
+        std::fs::write(&source, "m,n,type,us\n16,512,bf16,12.5\n16,512,fp8,7\n").unwrap();
+        let mapping = || std::fs::read_to_string(target.join("op_mapping.yaml")).unwrap_or_default();
+        let take = |layout: &str| import(&source, &layout.parse().unwrap(), &target, &lock()).map(|done| done.rows);
+        assert_eq!(take("Add m,n:type m,n:type -> m,n:bf16 = us").unwrap(), 2);
+        assert_eq!(mapping(), "", "the registry knows this name");
+        assert_eq!(take("tiles m,n:type 64,n:type -> m,64:bf16 = us").unwrap(), 2);
+        assert_eq!(take("decode:attention_decode m,1,8,64:bf16 m,n,1,64:type m,n,1,64:type = us").unwrap(), 2);
+        let expected =
+            "kernel_tables:\n  \"decode\": {class: attention_decode}\n  \"tiles\": {class: matmul, layout: n_k}\n";
+        assert_eq!(mapping(), expected);
+        let tiles = std::fs::read_to_string(target.join("tiles.csv")).unwrap();
+        assert!(
+            tiles.ends_with("\"16,512;64,512\",FLOAT8_E4M3FN;FLOAT8_E4M3FN,ND;ND,\"16,64\",DT_BF16,ND,7\r\n"),
+            "{tiles}"
+        );
+
+        std::fs::write(target.join("op_mapping.yaml"), "kernel_tables: {decode: {class: copy}}\n").unwrap();
+        let error = take("other:copy m,n:bf16 = us").unwrap_err().to_string();
+        assert!(error.contains("its kernel_tables are not written as a table a line"), "{error}");
+        assert!(!target.join("other.csv").exists());
+    }
+
+    #[test]
     fn what_does_not_fit_is_named() {
         for (csv, layout, part) in [
             ("m,us\n1,2\n", "K m,n:bf16 = us", "column n: is missing (there are: m, us)"),
@@ -242,6 +308,8 @@ mod tests {
             ("m,us\n1,2\n", "K m:bf17 = us", "bf17"),
             ("m,us\n1,2\n", "K m:bf16", "no '='"),
             ("m,us\n1,2\n", "../K m:bf16 = us", "cannot be the name of a kernel"),
+            ("m,us\n1,2\n", "K:gemm m:bf16 = us", "'gemm' is not a class (there are: matmul, "),
+            ("m,type,us\n1,int9,2\n", "K m:type = us", "column type: line 2: int9 is not a data type"),
             ("m,us\n1,2\n", "K m:bf16 = us hours", "'hours' is not a unit of time"),
         ] {
             let error = imported(csv, layout).unwrap_err();

@@ -5,11 +5,15 @@ use crate::op_mapping::OpMapping;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The text of a mapping that describes these tables too; every line that was there stays. `None` where its `kernel_tables` are not written
+/// The text of a mapping that describes these tables too, if it does not yet; every line that was there stays. `None` where its `kernel_tables` are not written
 /// as a table a line, or the mapping is not one of text.
 pub fn with_tables(mapping: &[u8], tables: &BTreeMap<String, TableType>) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(mapping).ok()?;
     let own = Registry::of_mapping(&OpMapping::parse(text).ok()?).ok()?;
+    let tables: BTreeMap<_, _> = tables.iter().filter(|(name, _)| !own.declares(name)).collect();
+    if tables.is_empty() {
+        return Some(mapping.to_vec());
+    }
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let is_key = |line: &&str| {
         let rest = line.strip_prefix(KERNEL_TABLES).and_then(|rest| rest.trim_start().strip_prefix(':'));
@@ -48,7 +52,7 @@ pub fn with_tables(mapping: &[u8], tables: &BTreeMap<String, TableType>) -> Opti
         }
     };
     let mut wanted = own;
-    wanted.tables.extend(tables.iter().map(|(name, kind)| (name.clone(), kind.clone())));
+    wanted.tables.extend(tables.into_iter().map(|(name, kind)| (name.clone(), kind.clone())));
     let read = Registry::of_mapping(&OpMapping::parse(&with).ok()?).ok()?;
     (read == wanted).then(|| with.into_bytes())
 }
@@ -76,6 +80,8 @@ mod tests {
             assert!(lines(text).iter().all(|line| lines(&found).contains(line)), "{found}");
             assert_eq!(found.contains("\r\n"), text.contains("\r\n"));
         }
+        let already = "kernel_tables: {\"a: b\": {class: copy}}";
+        assert_eq!(with(already).as_deref(), Some(already), "the description that is there stays");
         assert_eq!(with("kernel_tables:"), None, "not even its readers take that");
         assert_eq!(with("kernel_tables: {x: {class: copy}}"), None);
         assert_eq!(with("{version: 1}"), None);

@@ -1,9 +1,10 @@
 //! The folder that an import fills: locked, and all files at once.
 
+use super::MAPPING;
 use super::files::copied;
 use crate::parquet::error::Error;
 use perfdb_files::folders::MadeFolders;
-use perfdb_files::input::{self, Kind};
+use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged, discard};
 use std::io::{self, BufReader, Read};
@@ -30,6 +31,29 @@ impl Target {
     pub(crate) fn add(&mut self, path: &Path, content: &[u8]) -> Result<(), Error> {
         if self.is_new(path, &mut &content[..])? {
             self.staged.push(Staged::description(path, Parents::Create)?.filled(content)?);
+        }
+        Ok(())
+    }
+
+    /// Changes the operator mapping of the folder, or makes it of nothing. What cannot be changed is refused, and what stays as it is not
+    /// written.
+    pub(crate) fn change_mapping(
+        &mut self,
+        folder: &Path,
+        change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<(), Error> {
+        let path = folder.join(MAPPING);
+        if path.is_symlink() {
+            return Err(Error::unfit(&path, "is a link, and what is behind it may be another database's"));
+        }
+        let own = match input::read(&path, Kind::RegularFile, LARGEST_TEXT_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|source| Error::io(&path, source))?,
+        };
+        let refused = "its kernel_tables are not written as a table a line, so none can be added";
+        let content = change(&own).ok_or_else(|| Error::unfit(&path, refused))?;
+        if content != own {
+            self.staged.push(Staged::description(&path, Parents::Create)?.filled(&content)?);
         }
         Ok(())
     }
