@@ -10,7 +10,7 @@ fn is_close(found: f64, expected: f64) -> bool {
 }
 
 #[test]
-fn families_have_the_names_of_tables() {
+fn kinds_of_tables_have_names() {
     let named = [
         ("gemm", ColumnSet::MatMul),
         ("prefill_attention", ColumnSet::PrefillAttention),
@@ -22,8 +22,8 @@ fn families_have_the_names_of_tables() {
         ("layers", ColumnSet::Layers),
         ("mixed_attention", ColumnSet::MixedAttention),
     ];
-    for (name, family) in named {
-        assert_eq!(ColumnSet::named(name), Some(family), "{name}");
+    for (name, columns) in named {
+        assert_eq!(ColumnSet::named(name), Some(columns), "{name}");
     }
     assert_eq!(ColumnSet::named("MoE"), None);
 }

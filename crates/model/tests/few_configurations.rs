@@ -1,6 +1,6 @@
 //! Where rows of equal work, or two configurations, are all that is known.
 
-use perfdb_model::predict::{Class, Point, Rows, Table};
+use perfdb_model::predict::{Attention, Class, Point, Rows, Table};
 
 /// An elementwise kernel: a cache that holds a million elements, beyond which each takes four times as long.
 fn elementwise_us(rows: f64, columns: f64) -> f64 {
@@ -60,6 +60,27 @@ fn two_configurations_tell_that_a_third_is_uncertain() {
     };
     let (known, new) = (half_width(8.0), half_width(2.0));
     assert!(new > 20.0 * known, "{known} {new}");
+}
+
+#[test]
+fn five_rows_tell_a_factor_of_four() {
+    let call = |batch: f64, tokens: f64, heads: f64| {
+        Point::decode(Attention { batch, tokens, heads, kv_heads: heads, head_size: 128.0, window: 0.0 }, 2.0)
+    };
+    let mut measured = Rows::new(4);
+    for (batch, tokens, heads, us) in [
+        (128.0, 1023.0, 64.0, 6066.2),
+        (128.0, 1023.0, 48.0, 4575.2),
+        (64.0, 1023.0, 64.0, 3046.5),
+        (128.0, 511.0, 64.0, 2966.5),
+        (128.0, 1023.0, 40.0, 3804.2),
+    ] {
+        measured.push(measured.len() as u32, &call(batch, tokens, heads), us, None);
+    }
+    // More tokens than any row has, and a third of the least caches.
+    let answer = Table::new(vec![measured], Some(1)).predict(0, &call(32.0, 2047.0, 40.0)).expect("an answer");
+    assert_eq!(answer.class, Class::Beyond);
+    assert!(answer.half_width() < 3.0, "{answer:?}");
 }
 
 #[test]

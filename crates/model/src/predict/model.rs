@@ -257,7 +257,7 @@ impl Model {
         let learnt = calibration.learnt(class, side);
         let is_seen = self.is_seen(spot, near.rows());
         let mut half_width = self.sigma(variance, near.rows()) * learnt.multiple(is_seen, variance);
-        if self.len() <= FEW && class != Class::Beyond {
+        if self.len() <= FEW {
             // Some rows do not tell less than three.
             half_width = half_width.min(FEWEST_HALF_WIDTH);
         }
