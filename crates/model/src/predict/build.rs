@@ -4,7 +4,7 @@ use crate::predict::around;
 use crate::predict::calibration::{Calibration, FEW, FEW_TOGETHER};
 use crate::predict::forest::Forest;
 use crate::predict::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
-use crate::predict::model::{FEWEST_ROWS, Mean, Model, short};
+use crate::predict::model::{FEWEST_HALF_WIDTH, FEWEST_ROWS, Mean, Model, short};
 use crate::predict::outliers;
 use crate::predict::point::Coupling;
 use crate::predict::power::{FEWEST_PER_POWER, Power};
@@ -150,6 +150,7 @@ impl Model {
             moved: Vec::new(),
             typical: 1e-12,
             hardest: f64::INFINITY,
+            widest: FEWEST_HALF_WIDTH,
             ends: around::ends((0..order.len() as u32).map(|row| around::coordinates(&scale, forest.row(row)))),
             scale,
             forest,
@@ -171,12 +172,26 @@ impl Model {
                 left_out = model.leave_one_out();
             }
             model.cut_difficulties();
+            model.widest = model.widest_half_width();
             let distances = left_out.iter().map(|one| one.distance).collect();
             model.median_distance = median(distances).max(1e-6);
             let inverses = model.learn_processes();
             model.calibration = Calibration::of(&model, works.as_deref(), &inverses);
         }
         model
+    }
+
+    /// Half of the widest interval: the slowest of the rows over the fastest, each relative to its roofline, and at least a factor of three.
+    /// A few rows do not tell less than three.
+    fn widest_half_width(&self) -> f64 {
+        if self.len() <= FEW {
+            return FEWEST_HALF_WIDTH;
+        }
+        let ends = self
+            .residuals
+            .iter()
+            .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [value.min(low), value.max(high)]);
+        (ends[1] - ends[0]).max(FEWEST_HALF_WIDTH)
     }
 
     /// Predicts every row from the others: how hard each is.

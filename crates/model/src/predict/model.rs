@@ -1,6 +1,6 @@
 //! What is kept of measured rows to predict others.
 
-use crate::predict::calibration::{Calibration, FEW};
+use crate::predict::calibration::Calibration;
 use crate::predict::class::Class;
 use crate::predict::collocated::{CollocatedRow, Seen};
 use crate::predict::estimate::{Estimate, measured_interval};
@@ -54,6 +54,8 @@ pub struct Model {
     pub(crate) typical: f64,
     /// Where difficulties are cut.
     pub(crate) hardest: f64,
+    /// Half of the widest interval of a call that does no more and no less than the rows.
+    pub(crate) widest: f64,
     pub(crate) neighbours: usize,
     /// How far a row is from the nearest other one.
     pub(crate) median_distance: f64,
@@ -256,11 +258,8 @@ impl Model {
         let calibration = seen.as_ref().map_or(&self.calibration, |(seen, _)| seen.calibration());
         let learnt = calibration.learnt(class, side);
         let is_seen = self.is_seen(spot, near.rows());
-        let mut half_width = self.sigma(variance, near.rows()) * learnt.multiple(is_seen, variance);
-        if self.len() <= FEW {
-            // Some rows do not tell less than three.
-            half_width = half_width.min(FEWEST_HALF_WIDTH);
-        }
+        let half_width = self.sigma(variance, near.rows()) * learnt.multiple(is_seen, variance);
+        let half_width = half_width.min(self.widest);
         let method = learnt.method();
         let found = |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| {
             method.value(kriged, || self.near(spot, side, &near, values))

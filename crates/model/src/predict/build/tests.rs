@@ -135,6 +135,22 @@ fn a_configuration_of_another_slice_is_new() {
     assert_eq!([class(0), class(1)], [Class::Measured, Class::NewConfiguration]);
 }
 
+#[test]
+fn no_interval_is_wider_than_the_rows_differ() {
+    let point = Point::sizes(&[100.0]);
+    let half_width = |mut model: Model| {
+        // As if rows that tell each other had been missed by many of their deviations.
+        model.typical = 1e12;
+        let found = model.predict(0, &point).expect("a slice");
+        (found.high_us / found.low_us).ln() / 2.0
+    };
+    assert_close(half_width(with_outlier(41)), FEWEST_HALF_WIDTH);
+    let mut wide = with_outlier(41);
+    (wide.residuals[0], wide.residuals[1]) = (-1.0, 1.5);
+    wide.widest = wide.widest_half_width();
+    assert_close(half_width(wide), 2.5);
+}
+
 /// Products of sizes in pairs, with a tile more for the larger one, over a grid of columns and inner sizes.
 fn assert_between_pairs(grid: &[f64]) {
     let time_us = |size: f64, columns: f64, inner: f64| 2.0 + (size / 256.0).ceil() * columns * inner / 4e5;
