@@ -77,7 +77,7 @@ pub(super) fn compare(
                 kind: Kind::TableWithoutMapping,
                 file: (*path).to_owned(),
                 line: None,
-                message: "no entry of op_mapping.yaml names this table, so nothing looks it up; add an entry or remove the table".to_owned(),
+                message: "no entry of op_mapping.yaml names this table, so --kernel finds its rows and no operator does; add an entry or remove the table".to_owned(),
             });
         }
     }

@@ -292,7 +292,7 @@ mod tests {
 
         std::fs::write(target.join("op_mapping.yaml"), "kernel_tables: {decode: {class: copy}}\n").unwrap();
         let error = take("other:copy m,n:bf16 = us").unwrap_err().to_string();
-        assert!(error.contains("its kernel_tables are not written as a table a line"), "{error}");
+        assert!(error.contains("with its kernel_tables as a table a line"), "{error}");
         assert!(!target.join("other.csv").exists());
     }
 

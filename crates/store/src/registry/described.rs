@@ -5,8 +5,8 @@ use crate::op_mapping::OpMapping;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The text of a mapping that describes these tables too, if it does not yet; every line that was there stays. `None` where its `kernel_tables` are not written
-/// as a table a line, or the mapping is not one of text.
+/// The text of a mapping that describes these tables too, if it does not yet; every line that was there stays. `None` where its
+/// `kernel_tables` are not written as a table a line, or the mapping is not one of text.
 pub fn with_tables(mapping: &[u8], tables: &BTreeMap<String, TableType>) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(mapping).ok()?;
     let own = Registry::of_mapping(&OpMapping::parse(text).ok()?).ok()?;

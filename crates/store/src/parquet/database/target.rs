@@ -50,7 +50,7 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(|source| Error::io(&path, source))?,
         };
-        let refused = "its kernel_tables are not written as a table a line, so none can be added";
+        let refused = "no table can be added; it must be YAML, with its kernel_tables as a table a line";
         let content = change(&own).ok_or_else(|| Error::unfit(&path, refused))?;
         if content != own {
             self.staged.push(Staged::description(&path, Parents::Create)?.filled(&content)?);
