@@ -141,7 +141,8 @@ fn take_csv(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<'_
     print(&format!("{} rows → {}\n", done.rows, done.table.display()))?;
     let kernel = layout.kernel_type();
     if let Some(class) = done.class {
-        print_note(&format!("{kernel}: class {}", class.name()));
+        let asked = done.operator.map_or(String::new(), |operator| format!("; {operator} is looked up in it"));
+        print_note(&format!("{kernel}: class {}{asked}", class.name()));
     } else if !is_known(kernel) {
         print_note(&format!(
             "nothing says what {kernel} does, so its sizes alone count; --map '{kernel}:CLASS ...' says it"

@@ -25,7 +25,7 @@ mod replayable;
 mod upstream;
 
 pub use class::{KernelClass, Layout};
-pub use described::with_tables;
+pub use described::{with_operator, with_tables};
 pub use families::{COMPOSITES, FAMILIES};
 pub(crate) use kernels::without_variant;
 pub use replayable::{OF_CUSTOM_PACKAGE, REPLAYABLE};
@@ -40,6 +40,9 @@ use std::sync::LazyLock;
 
 /// The patterns by which shape grids of kernels are made: the `assignments` of a file of rules.
 pub const SHAPE_PATTERNS: &str = include_str!("registry/shape_patterns.yaml");
+
+/// The key of `op_mapping.yaml` under which operators are looked up.
+const OPERATOR_MAPPINGS: &str = "operator_mappings";
 
 /// The key of `op_mapping.yaml` under which a database describes its tables.
 pub(crate) const KERNEL_TABLES: &str = "kernel_tables";

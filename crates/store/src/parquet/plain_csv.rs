@@ -7,7 +7,7 @@ use crate::duration::is_valid;
 use crate::parquet::COMPUTE_COLUMNS;
 use crate::parquet::database::Target;
 use crate::parquet::error::Error;
-use crate::registry::{KernelClass, Registry, TableType, is_known, with_tables};
+use crate::registry::{KernelClass, Registry, TableType, is_known, with_operator, with_tables};
 use crate::table::{LineEnd, ReadOptions, Row, Table, push_csv_row};
 use perfdb_files::lock::LockOptions;
 use std::collections::BTreeMap;
@@ -126,6 +126,8 @@ pub struct Converted {
     pub table: PathBuf,
     /// What the database or the registry says that it is.
     pub class: Option<KernelClass>,
+    /// The operator that is looked up in it from now on.
+    pub operator: Option<&'static str>,
     /// Its rows.
     pub rows: usize,
     /// Rows without a duration, which no table takes.
@@ -167,13 +169,20 @@ pub fn import(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<
     let path = target.join(format!("{}.csv", layout.kernel_type));
     let mut files = Target::open(target, lock)?;
     files.add(&path, &content)?;
+    let mut operator = None;
     if let Some(kind) = &layout.table {
         let tables = BTreeMap::from([(layout.kernel_type.clone(), kind.clone())]);
-        files.change_mapping(target, |mapping| with_tables(mapping, &tables))?;
+        files.change_mapping(target, |mapping| {
+            let described = with_tables(mapping, &tables)?;
+            let own = kind.class.operator().filter(|_| layout.inputs.len() == 2);
+            let with = own.and_then(|own| with_operator(&described, own, &layout.kernel_type));
+            operator = own.filter(|_| with.is_some());
+            Some(with.unwrap_or(described))
+        })?;
     }
     files.commit()?;
     let described = Registry::of_database(target).ok().and_then(|registry| registry.described(&layout.kernel_type));
-    Ok(Converted { table: path, class: described.map(|kind| kind.class), rows, without_duration })
+    Ok(Converted { table: path, class: described.map(|kind| kind.class), operator, rows, without_duration })
 }
 
 impl Layout {
@@ -281,8 +290,8 @@ mod tests {
         assert_eq!(mapping(), "", "the registry knows this name");
         assert_eq!(take("tiles m,n:type 64,n:type -> m,64:bf16 = us").unwrap(), 2);
         assert_eq!(take("decode:attention_decode m,1,8,64:bf16 m,n,1,64:type m,n,1,64:type = us").unwrap(), 2);
-        let expected =
-            "kernel_tables:\n  \"decode\": {class: attention_decode}\n  \"tiles\": {class: matmul, layout: n_k}\n";
+        let expected = "kernel_tables:\n  \"decode\": {class: attention_decode}\n  \"tiles\": {class: matmul, layout: n_k}\n\
+                        operator_mappings:\n  aten.mm.default: {kernel_type: \"tiles\"}\n";
         assert_eq!(mapping(), expected);
         let tiles = std::fs::read_to_string(target.join("tiles.csv")).unwrap();
         assert!(

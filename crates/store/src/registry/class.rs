@@ -98,6 +98,15 @@ impl KernelClass {
         }
     }
 
+    /// The operator of PyTorch that runs such a kernel, where its inputs are those of the kernel.
+    pub const fn operator(self) -> Option<&'static str> {
+        match self {
+            KernelClass::MatMul => Some("aten.mm.default"),
+            KernelClass::BatchMatMul => Some("aten.bmm.default"),
+            _ => None,
+        }
+    }
+
     /// Whether it multiplies matrices.
     pub const fn is_product(self) -> bool {
         matches!(self, KernelClass::MatMul | KernelClass::BatchMatMul | KernelClass::GroupedMatMul)

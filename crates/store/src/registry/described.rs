@@ -1,9 +1,8 @@
 //! What tables are, added to the text of a mapping.
 
-use super::{KERNEL_TABLES, Registry, TableType};
+use super::{KERNEL_TABLES, OPERATOR_MAPPINGS, Registry, TableType};
 use crate::op_mapping::OpMapping;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// The text of a mapping that describes these tables too, if it does not yet; every line that was there stays. `None` where its
 /// `kernel_tables` are not written as a table a line, or the mapping is not one of text.
@@ -11,50 +10,68 @@ pub fn with_tables(mapping: &[u8], tables: &BTreeMap<String, TableType>) -> Opti
     let text = std::str::from_utf8(mapping).ok()?;
     let own = Registry::of_mapping(&OpMapping::parse(text).ok()?).ok()?;
     let tables: BTreeMap<_, _> = tables.iter().filter(|(name, _)| !own.declares(name)).collect();
-    if tables.is_empty() {
-        return Some(mapping.to_vec());
+    let lines: Vec<String> =
+        tables.iter().map(|(name, kind)| format!("{}: {}", quoted(name), kind.description())).collect();
+    let with = with_lines(text, KERNEL_TABLES, &lines);
+    let mut wanted = own;
+    wanted.tables.extend(tables.into_iter().map(|(name, kind)| (name.clone(), kind.clone())));
+    let read = Registry::of_mapping(&OpMapping::parse(&with).ok()?).ok()?;
+    (read == wanted).then(|| with.into_bytes())
+}
+
+/// The text of a mapping by which an operator is looked up in a table, where it has no entry for it yet. `None` where it has one, or its
+/// `operator_mappings` are not written as an operator a line.
+pub fn with_operator(mapping: &[u8], operator: &str, table: &str) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(mapping).ok()?;
+    let own = OpMapping::parse(text).ok()?;
+    let has_entry = own.operator_mappings.as_ref().is_some_and(|entries| entries.contains_key(operator));
+    if has_entry {
+        return None;
+    }
+    let line = format!("{operator}: {{kernel_type: {}}}", quoted(table));
+    let with = with_lines(text, OPERATOR_MAPPINGS, &[line]);
+    let mut read = OpMapping::parse(&with).ok()?;
+    let entry = read.operator_mappings.as_mut()?.shift_remove(operator)?;
+    let others = |mapping: &OpMapping| mapping.operator_mappings.clone().unwrap_or_default();
+    (entry.kernel_type.as_deref() == Some(table) && others(&read) == others(&own)).then(|| with.into_bytes())
+}
+
+/// A name as a text of YAML, as which it reads all that is between quotes.
+fn quoted(name: &str) -> serde_json::Value {
+    serde_json::Value::from(name)
+}
+
+/// The text of a mapping with more lines below a key of it, in front of those that are there.
+fn with_lines(text: &str, key: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return text.to_owned();
     }
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let is_key = |line: &&str| {
-        let rest = line.strip_prefix(KERNEL_TABLES).and_then(|rest| rest.trim_start().strip_prefix(':'));
+        let rest = line.strip_prefix(key).and_then(|rest| rest.trim_start().strip_prefix(':'));
         rest.is_some_and(|rest| rest.trim().is_empty() || rest.trim_start().starts_with('#'))
     };
-    let lines = |indent: &str| {
-        tables.iter().fold(String::new(), |mut lines, (name, kind)| {
-            // What is between quotes is a text to YAML, whatever it is.
-            let name = serde_json::Value::from(name.as_str());
-            let _ = write!(lines, "{indent}{name}: {}{end}", kind.description());
-            lines
-        })
-    };
+    let indented = |indent: &str| lines.iter().map(|line| format!("{indent}{line}{end}")).collect::<String>();
     let mut before = 0;
     let mut all = text.split_inclusive('\n');
     let found = all.by_ref().find(|line| {
         before += line.len();
         is_key(line)
     });
-    let with = match found {
+    match found {
         Some(key) => {
             let is_entry = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
             let first = all.find(is_entry).unwrap_or_default();
             let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
             let between = if key.ends_with('\n') { "" } else { end };
-            format!(
-                "{}{between}{}{}",
-                &text[..before],
-                lines(if indent.is_empty() { "  " } else { indent }),
-                &text[before..]
-            )
+            let lines = indented(if indent.is_empty() { "  " } else { indent });
+            format!("{}{between}{lines}{}", &text[..before], &text[before..])
         }
         None => {
             let between = if text.is_empty() || text.ends_with('\n') { "" } else { end };
-            format!("{text}{between}{KERNEL_TABLES}:{end}{}", lines("  "))
+            format!("{text}{between}{key}:{end}{}", indented("  "))
         }
-    };
-    let mut wanted = own;
-    wanted.tables.extend(tables.into_iter().map(|(name, kind)| (name.clone(), kind.clone())));
-    let read = Registry::of_mapping(&OpMapping::parse(&with).ok()?).ok()?;
-    (read == wanted).then(|| with.into_bytes())
+    }
 }
 
 #[cfg(test)]
@@ -86,5 +103,22 @@ mod tests {
         assert_eq!(with("kernel_tables: {x: {class: copy}}"), None);
         assert_eq!(with("{version: 1}"), None);
         assert_eq!(with("a: ["), None);
+    }
+
+    #[test]
+    fn an_operator_is_added_where_it_has_no_entry() {
+        let with = |text: &str| {
+            with_operator(text.as_bytes(), "aten.mm.default", "a: b").map(|text| String::from_utf8(text).unwrap())
+        };
+        let own = "operator_mappings:\n    aten.bmm.default:\n        kernel_type: c\nversion: 1\n";
+        for text in ["", "kernel_tables:\n  x: {class: copy}\n", own] {
+            let found = with(text).unwrap();
+            let entries = OpMapping::parse(&found).unwrap().operator_mappings.unwrap();
+            assert_eq!(entries["aten.mm.default"].kernel_type.as_deref(), Some("a: b"), "{found}");
+            assert_eq!(entries.len(), if text == own { 2 } else { 1 });
+            assert!(text.lines().all(|line| found.lines().any(|other| other == line)), "{found}");
+        }
+        assert_eq!(with("operator_mappings:\n  aten.mm.default: {kernel_type: c}\n"), None, "it has its entry");
+        assert_eq!(with("operator_mappings: {aten.bmm.default: {kernel_type: c}}\n"), None);
     }
 }

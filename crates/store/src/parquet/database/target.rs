@@ -40,7 +40,7 @@ impl Target {
     pub(crate) fn change_mapping(
         &mut self,
         folder: &Path,
-        change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+        change: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
     ) -> Result<(), Error> {
         let path = folder.join(MAPPING);
         if path.is_symlink() {
