@@ -153,6 +153,21 @@ pub(crate) fn by_inputs<'t>(
     }
 }
 
+/// Looks for rows with the very inputs, as kernels that take them in another order than their operator have them.
+pub(crate) fn as_given<'t>(
+    rules: &Rules,
+    tables: &[&'t KernelRows],
+    operands: &Operands<'_>,
+    count: Option<usize>,
+    selection: &mut Selection<'t>,
+) {
+    for (order, &table) in tables.iter().enumerate() {
+        if !table.tolerance(rules).arrangement.keeps_given() {
+            of_table(rules, ShapeMatch::Same, order, table, operands, count, &|_| true, selection);
+        }
+    }
+}
+
 #[allow(clippy::too_many_arguments)]
 #[inline]
 fn of_table<'t>(

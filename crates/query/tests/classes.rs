@@ -205,6 +205,23 @@ fn attention_by_shapes_is_answered_for_other_lengths_and_batches() -> AnyResult<
 }
 
 #[test]
+fn a_kernel_that_turns_its_operators_inputs_answers_its_own_rows() -> AnyResult<()> {
+    let rows = [5i64, 64].map(|tokens| {
+        let shapes = format!("1,{tokens},2,128;1,{tokens},8,128;1,{tokens},1,128;1,{tokens},1,128");
+        (shapes, "DT_BF16;DT_BF16;DT_BF16;DT_BF16", 3.0 + tokens as f64)
+    });
+    let declared = "kernel_tables: {rotate: {class: rope}}\n";
+    let (_folder, database) = database(&[("rotate.csv", &table(&rows)), ("op_mapping.yaml", declared)])?;
+    for semantics in OWN {
+        for (shapes, _, us) in &rows {
+            let found = answer(&database, semantics, &kernel("rotate", shapes, "bf16")?).ok_or("no answer")?;
+            assert_eq!((found.0, found.1), (*us, Source::Measured), "{shapes} ({})", semantics.name());
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn products_of_other_batches_are_answered() -> AnyResult<()> {
     let us = |batch: i64, m: i64, n: i64, k: i64| 5.0 + (batch * m * n * k) as f64 / 2e8;
     let mut rows = Vec::new();

@@ -7,7 +7,8 @@ use crate::context::{Context, Names};
 use crate::dtype::{exact_name, one_spelling};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Tensor};
-use crate::search::{Found, Selection, by_inputs};
+use crate::search::{Found, Selection, as_given, by_inputs};
+use crate::semantics::ReaderKind;
 use crate::shapes::Arrangement;
 use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
@@ -151,6 +152,13 @@ fn find_in<'d>(
     {
         let mut selection = Selection::new(context.rules, context.rules.choice);
         by_inputs(context.rules, tables, operands, count, |row| row.ep_size() == Some(ep), &mut selection);
+        if selection.is_exact() {
+            return Ok(selection.result()?);
+        }
+    }
+    if context.rules.reader == ReaderKind::Own && context.query.is_of_kernel() {
+        let mut selection = Selection::new(context.rules, context.rules.choice);
+        as_given(context.rules, tables, operands, count, &mut selection);
         if selection.is_exact() {
             return Ok(selection.result()?);
         }

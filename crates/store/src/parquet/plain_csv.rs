@@ -112,10 +112,12 @@ impl FromStr for Layout {
     }
 }
 
+/// A class by its name. Tables of collectives have sizes of messages, not tensors.
 fn class_named(name: &str) -> Result<KernelClass, MalformedLayout> {
-    KernelClass::ALL.into_iter().find(|class| class.name() == name).ok_or_else(|| {
-        let known = KernelClass::ALL.map(KernelClass::name).join(", ");
-        MalformedLayout::new(format!("'{name}' is not a class (there are: {known})"))
+    let classes = || KernelClass::ALL.into_iter().filter(|class| *class != KernelClass::Collective);
+    classes().find(|class| class.name() == name).ok_or_else(|| {
+        let known = classes().map(KernelClass::name).collect::<Vec<_>>().join(", ");
+        MalformedLayout::new(format!("'{name}' is not a class of tensors (there are: {known})"))
     })
 }
 
@@ -317,7 +319,8 @@ mod tests {
             ("m,us\n1,2\n", "K m:bf17 = us", "bf17"),
             ("m,us\n1,2\n", "K m:bf16", "no '='"),
             ("m,us\n1,2\n", "../K m:bf16 = us", "cannot be the name of a kernel"),
-            ("m,us\n1,2\n", "K:gemm m:bf16 = us", "'gemm' is not a class (there are: matmul, "),
+            ("m,us\n1,2\n", "K:gemm m:bf16 = us", "'gemm' is not a class of tensors (there are: matmul, "),
+            ("m,us\n1,2\n", "K:collective m:bf16 = us", "'collective' is not a class of tensors"),
             ("m,type,us\n1,int9,2\n", "K m:type = us", "column type: line 2: int9 is not a data type"),
             ("m,us\n1,2\n", "K m:bf16 = us hours", "'hours' is not a unit of time"),
         ] {
