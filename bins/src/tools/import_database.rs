@@ -30,8 +30,8 @@ pub const TOOL: Tool = Tool {
 /// that is there is replaced.
 ///
 /// --map makes a table of a plain CSV: it names the kernel, its inputs and outputs with columns as dimensions, and the column
-/// of durations. A data type can be a column, too. Dimensions tell a product of matrices; KERNEL:CLASS says what another kernel
-/// does: flash:attention_decode.
+/// of durations, whose unit its name may have (latency_ms); else it is us. A data type can be a column, too. Dimensions tell a product
+/// of matrices; KERNEL:CLASS says what another kernel does: flash:attention_decode.
 ///
 /// --from aiconfigurator reads the public tables of that project and makes a database of each SYSTEM/FRAMEWORK/VERSION below DIR.
 /// Tables that a version takes from another one (reuse.yaml) come along. op_mapping.yaml says what each table is.

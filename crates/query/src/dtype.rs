@@ -23,7 +23,7 @@ pub(crate) fn exact_name(dtype: DType) -> Option<&'static str> {
     match dtype {
         DType::BFloat16 => Some("DT_BF16"),
         DType::Float16 => Some(HALF),
-        other => other.database_name(),
+        other => other.in_tables().database_name(),
     }
 }
 

@@ -222,6 +222,18 @@ fn a_kernel_that_turns_its_operators_inputs_answers_its_own_rows() -> AnyResult<
 }
 
 #[test]
+fn variants_of_eight_bit_floats_are_the_type_of_their_rows() -> AnyResult<()> {
+    let rows = [("64,512;512,256".to_owned(), "FLOAT8_E4M3FN;FLOAT8_E5M2", 7.0)];
+    let declared = "kernel_tables: {gemm: {class: matmul}}\n";
+    let (_folder, database) = database(&[("gemm.csv", &table(&rows)), ("op_mapping.yaml", declared)])?;
+    for types in ["float8_e4m3fnuz;float8_e5m2fnuz", "fp8;fp8_e5m2"] {
+        let found = answer(&database, ReaderSemantics::Corrected, &kernel("gemm", &rows[0].0, types)?);
+        assert!(found.is_some_and(|(us, source, _)| (us, source) == (7.0, Source::Measured)), "{types}");
+    }
+    Ok(())
+}
+
+#[test]
 fn products_of_other_batches_are_answered() -> AnyResult<()> {
     let us = |batch: i64, m: i64, n: i64, k: i64| 5.0 + (batch * m * n * k) as f64 / 2e8;
     let mut rows = Vec::new();

@@ -99,6 +99,15 @@ impl DType {
         names::TABLE[self as usize].database
     }
 
+    /// The type that tables have for it. AMD's variants of 8-bit floats stand there as the types that they are variants of: no device has both.
+    pub const fn in_tables(self) -> DType {
+        match self {
+            DType::Float8E4M3Fnuz => DType::Float8E4M3Fn,
+            DType::Float8E5M2Fnuz => DType::Float8E5M2,
+            other => other,
+        }
+    }
+
     /// The type that a cell of the database names, with or without `DT_`. Case matters, and other spellings are not read.
     pub fn from_database(cell: &str) -> Option<DType> {
         let bare = cell.strip_prefix("DT_").unwrap_or(cell);
@@ -222,6 +231,14 @@ mod tests {
             assert_eq!(of(name), Some(dtype), "{name}");
         }
         assert_eq!(["", "DT_", "torch.", "Bf16", "float128"].map(of), [None; 5]);
+    }
+
+    #[test]
+    fn every_type_has_a_name_in_tables() {
+        for dtype in DType::ALL {
+            assert!(dtype.in_tables().database_name().is_some(), "{dtype}");
+            assert_eq!(dtype.in_tables().size_bytes(), dtype.size_bytes());
+        }
     }
 
     #[test]

@@ -82,15 +82,13 @@ impl FromStr for Layout {
     fn from_str(text: &str) -> Result<Layout, MalformedLayout> {
         let (call, duration) =
             text.rsplit_once('=').ok_or_else(|| MalformedLayout::new("no '=' before the column of durations"))?;
-        let mut duration = duration.split_whitespace();
-        let column = duration.next().ok_or_else(|| MalformedLayout::new("no column of durations"))?;
-        let unit_us = match (duration.next().unwrap_or("us"), duration.next()) {
-            ("us", None) => 1.0,
-            ("ms", None) => 1e3,
-            ("s", None) => 1e6,
-            ("ns", None) => 1e-3,
-            (other, _) => return Err(MalformedLayout::new(format!("'{other}' is not a unit of time"))),
-        };
+        let duration = duration.trim();
+        let with_unit = duration.rsplit_once(char::is_whitespace);
+        let with_unit = with_unit.and_then(|(column, unit)| Some((column.trim_end(), unit_us(unit)?)));
+        let (column, unit_us) = with_unit.unwrap_or_else(|| (duration, unit_of_name(duration)));
+        if column.is_empty() {
+            return Err(MalformedLayout::new("no column of durations"));
+        }
         let (inputs, outputs) = call.split_once("->").unwrap_or((call, ""));
         let mut words = inputs.split_whitespace();
         let kernel = words.next().ok_or_else(|| MalformedLayout::new("no kernel"))?;
@@ -110,6 +108,23 @@ impl FromStr for Layout {
         };
         Ok(Layout { kernel_type: kernel_type.to_owned(), table, inputs, outputs, duration: column.to_owned(), unit_us })
     }
+}
+
+/// A unit of time in microseconds.
+fn unit_us(name: &str) -> Option<f64> {
+    Some(match name {
+        "us" => 1.0,
+        "ms" => 1e3,
+        "s" => 1e6,
+        "ns" => 1e-3,
+        _ => return None,
+    })
+}
+
+/// The unit at the end of a column's name, such as `latency_ms` or `Time (ms)`; else microseconds.
+fn unit_of_name(column: &str) -> f64 {
+    let mut words = column.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.next_back().and_then(unit_us).unwrap_or(1.0)
 }
 
 /// A class by its name. Tables of collectives have sizes of messages, not tensors.
@@ -234,9 +249,11 @@ impl Columns<'_> {
             TypeLayout::Fixed(dtype) => *dtype,
             TypeLayout::Column(name) => {
                 let text = row.cell(self.find(name)?).trim();
-                text.parse().map_err(|_| self.unfit(row, name, text, "a data type"))?
+                let found = text.parse().or_else(|_| text.to_ascii_lowercase().parse());
+                found.map_err(|_| self.unfit(row, name, text, "a data type"))?
             }
         };
+        let dtype = dtype.in_tables();
         Ok(match (dtype, dtype.database_name()) {
             (DType::BFloat16 | DType::Float16, Some(name)) => format!("DT_{name}"),
             (_, Some(name)) => name.to_owned(),
@@ -277,15 +294,23 @@ mod tests {
                         \"16,1024;512,1024\",DT_BF16;FLOAT,ND;ND,\"16,512\",DT_BF16,ND,12.5\r\n\
                         \"32,1024;512,1024\",DT_BF16;FLOAT,ND;ND,\"32,512\",DT_BF16,ND,25\r\n";
         assert_eq!(table, expected);
-        let (table, _) = imported("tokens,latency\n16,0.5\n", "Add 2,tokens:bf16 = latency ms").unwrap();
-        assert!(table.ends_with("\"2,16\",DT_BF16,ND,,,,500\r\n"), "{table}");
+        for (column, duration) in [
+            ("latency", "latency ms"),
+            ("latency_ms", "latency_ms"),
+            ("Time (ms)", "Time (ms)"),
+            ("Time (us)", "Time (us) ms"),
+        ] {
+            let (table, _) =
+                imported(&format!("tokens,{column}\n16,0.5\n"), &format!("Add 2,tokens:bf16 = {duration}")).unwrap();
+            assert!(table.ends_with("\"2,16\",DT_BF16,ND,,,,500\r\n"), "{duration}: {table}");
+        }
     }
 
     #[test]
     fn the_mapping_says_what_the_table_is() {
         let folder = tempfile::tempdir().unwrap();
         let (source, target) = (folder.path().join("times.csv"), folder.path().join("db"));
-        std::fs::write(&source, "m,n,type,us\n16,512,bf16,12.5\n16,512,fp8,7\n").unwrap();
+        std::fs::write(&source, "m,n,type,us\n16,512,bf16,12.5\n16,512,FP8,7\n").unwrap();
         let mapping = || std::fs::read_to_string(target.join("op_mapping.yaml")).unwrap_or_default();
         let take = |layout: &str| import(&source, &layout.parse().unwrap(), &target, &lock()).map(|done| done.rows);
         assert_eq!(take("Add m,n:type m,n:type -> m,n:bf16 = us").unwrap(), 2);
@@ -322,7 +347,8 @@ mod tests {
             ("m,us\n1,2\n", "K:gemm m:bf16 = us", "'gemm' is not a class of tensors (there are: matmul, "),
             ("m,us\n1,2\n", "K:collective m:bf16 = us", "'collective' is not a class of tensors"),
             ("m,type,us\n1,int9,2\n", "K m:type = us", "column type: line 2: int9 is not a data type"),
-            ("m,us\n1,2\n", "K m:bf16 = us hours", "'hours' is not a unit of time"),
+            ("m,us\n1,2\n", "K m:bf16 = us hours", "column us hours: is missing (there are: m, us)"),
+            ("m,us\n1,2\n", "K m:bf16 = ", "no column of durations"),
         ] {
             let error = imported(csv, layout).unwrap_err();
             assert!(error.contains(part), "{layout}: {error}");

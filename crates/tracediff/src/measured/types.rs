@@ -61,13 +61,11 @@ pub(super) fn of_name(name: &str) -> Option<DType> {
     }
 }
 
-/// The name in tables. AMD's variants of 8-bit floats have that of the type they are a variant of: no device has both.
+/// The name in tables.
 pub(super) fn cell(dtype: DType) -> &'static str {
     match dtype {
         DType::BFloat16 => "DT_BF16",
-        DType::Float8E4M3Fnuz => "FLOAT8_E4M3FN",
-        DType::Float8E5M2Fnuz => "FLOAT8_E5M2",
-        other => other.database_name().unwrap_or(other.name()),
+        other => other.in_tables().database_name().unwrap_or(other.name()),
     }
 }
 
