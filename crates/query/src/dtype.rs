@@ -17,14 +17,10 @@ pub(crate) fn profiler_name(dtype: DType) -> Option<&'static str> {
     }
 }
 
-/// The spelling of the very type in rows; `None` where rows have none.
+/// The spelling of the very type in rows.
 #[inline]
 pub(crate) fn exact_name(dtype: DType) -> Option<&'static str> {
-    match dtype {
-        DType::BFloat16 => Some("DT_BF16"),
-        DType::Float16 => Some(HALF),
-        other => other.in_tables().database_name(),
-    }
+    Some(dtype.table_name())
 }
 
 /// 16-bit floats, as most rows spell them.

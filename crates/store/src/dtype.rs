@@ -108,6 +108,16 @@ impl DType {
         }
     }
 
+    /// How tables spell it: `DT_BF16`, `FLOAT`.
+    #[inline]
+    pub fn table_name(self) -> &'static str {
+        match self.in_tables() {
+            DType::BFloat16 => "DT_BF16",
+            DType::Float16 => "DT_FLOAT16",
+            other => other.database_name().unwrap_or(other.name()),
+        }
+    }
+
     /// The type that a cell of the database names, with or without `DT_`. Case matters, and other spellings are not read.
     pub fn from_database(cell: &str) -> Option<DType> {
         let bare = cell.strip_prefix("DT_").unwrap_or(cell);
@@ -236,7 +246,7 @@ mod tests {
     #[test]
     fn every_type_has_a_name_in_tables() {
         for dtype in DType::ALL {
-            assert!(dtype.in_tables().database_name().is_some(), "{dtype}");
+            assert_eq!(DType::from_database(dtype.table_name()), Some(dtype.in_tables()), "{dtype}");
             assert_eq!(dtype.in_tables().size_bytes(), dtype.size_bytes());
         }
     }

@@ -261,7 +261,7 @@ fn tables_from_scratch() -> TestResult {
         vec![
             ("kernel_type".to_owned(), texts(&["Add", "Mul", "Add"])),
             ("input_shapes".to_owned(), texts(&["16;16", "8", "4;4"])),
-            ("data_types".to_owned(), texts(&["DT_BF16", "FLOAT", "DT_BF16"])),
+            ("data_types".to_owned(), texts(&["DT_BF16", "FLOAT", "bfloat16; fp16;FLOAT16;custom"])),
             ("duration_us".to_owned(), Values::Real(vec![Some(5.0), Some(2.5), None])),
             ("EP Size".to_owned(), Values::Real(vec![Some(4.0), None, Some(8.0)])),
         ]
@@ -272,7 +272,7 @@ fn tables_from_scratch() -> TestResult {
     fs::write(tables.join("all.parquet/_SUCCESS"), "")?;
     assert_eq!(import(tables, back, &LOCK)?, Imported { tables: 2, rows: 6, copied: 0 });
     let header = "Input Shapes,Input Data Types,EP Size,Average Duration(us)\r\n";
-    let rows = "16;16,DT_BF16,4,5.0\r\n4;4,DT_BF16,8,\r\n";
+    let rows = "16;16,DT_BF16,4,5.0\r\n4;4,DT_BF16;DT_FLOAT16;FLOAT16;custom,8,\r\n";
     assert_eq!(fs::read_to_string(back.join("Add.csv"))?, format!("{header}{rows}{rows}"));
     assert_eq!(fs::read_to_string(back.join("Mul.csv"))?, format!("{header}8,FLOAT,,2.5\r\n8,FLOAT,,2.5\r\n"));
     // Without a column for it the file's name is the kernel type, or that of a partition.

@@ -244,7 +244,7 @@ impl Columns<'_> {
     }
 
     /// The data type as the profiler writes it.
-    fn type_name(&self, row: &Row<'_>, tensor: &TensorLayout) -> Result<String, Error> {
+    fn type_name(&self, row: &Row<'_>, tensor: &TensorLayout) -> Result<&'static str, Error> {
         let dtype = match &tensor.dtype {
             TypeLayout::Fixed(dtype) => *dtype,
             TypeLayout::Column(name) => {
@@ -253,12 +253,7 @@ impl Columns<'_> {
                 found.map_err(|_| self.unfit(row, name, text, "a data type"))?
             }
         };
-        let dtype = dtype.in_tables();
-        Ok(match (dtype, dtype.database_name()) {
-            (DType::BFloat16 | DType::Float16, Some(name)) => format!("DT_{name}"),
-            (_, Some(name)) => name.to_owned(),
-            (_, None) => dtype.name().to_owned(),
-        })
+        Ok(dtype.table_name())
     }
 
     fn unfit(&self, row: &Row<'_>, column: &str, text: &str, wanted: &str) -> Error {

@@ -3,6 +3,7 @@
 use super::cells::{is_same, is_whole, text};
 use super::{AS_WRITTEN, CSV, DURATION, FIRST, FORMAT_VERSION, KERNEL_TYPE, LINE, Written};
 use crate::columns;
+use crate::dtype::DType;
 use crate::duration;
 use crate::parquet::error::Error;
 use crate::parquet::read::ParquetFile;
@@ -176,7 +177,10 @@ impl<'f> Content<'f> {
                     is_changed = true;
                     let was_whole = own.is_some_and(|own| own.trim().parse::<i64>().is_ok());
                     let as_whole = was_whole || is_whole(&self.written.columns[at].0, values);
-                    cells.push(text(values, row, as_whole));
+                    let cell = text(values, row, as_whole);
+                    let has_types =
+                        [columns::INPUT_TYPES, columns::OUTPUT_TYPES].contains(&&*self.written.columns[at].0);
+                    cells.push(if has_types && !self.is_export && before.is_none() { in_tables(&cell) } else { cell });
                 }
             }
         }
@@ -236,6 +240,15 @@ impl<'f> Content<'f> {
         cells[place.ok_or_else(none)?] = given.map(repr).unwrap_or_default();
         Ok(true)
     }
+}
+
+/// Data types as tables spell them. Names of profilers stay, and those that nobody knows.
+fn in_tables(types: &str) -> String {
+    let spelled = types.split(';').map(|name| match name.trim().parse::<DType>() {
+        Ok(dtype) if DType::from_database(name).is_none() => dtype.table_name(),
+        _ => name,
+    });
+    spelled.collect::<Vec<_>>().join(";")
 }
 
 /// The cells of a record; `None` if it is not one record of these columns.
